@@ -39,6 +39,7 @@ _HEADING, _LEAD, _CALL = 120, 60, 40  # characters of a bold line that is a head
 _LEADS = 3  # paragraphs below each other that begin in bold, each of a subject of its own
 _LARGE = 5  # size of a font of a page's own heading
 _BESIDE = 20  # empty elements beside an inline one that are passed over
+_DEPTH = 256  # below which elements are text alone; browsers stop at 512
 _ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell of one that holds data
 
 
@@ -51,12 +52,14 @@ def rewrite(tree: LexborHTMLParser) -> None:
 
 def leave_out(tree: LexborHTMLParser) -> None:
     """Take away what is no content of a file."""
+    _limit_depth(tree)
     for node in tree.css(f"{_NEVER}, {_HIDDEN}"):
         node.decompose()
 
 
 def leave_out_chrome(tree: LexborHTMLParser) -> None:
     """Take away what is no content. An element with most of the page's text, or its heading, is content whatever its name says."""
+    _limit_depth(tree)
     for node in tree.css(_NEVER):
         node.decompose()
     opened = {value.lstrip("#") for name in _OPENERS for node in tree.css(f"[{name}]") for value in (node.attributes[name] or "").split()}
@@ -72,6 +75,21 @@ def leave_out_chrome(tree: LexborHTMLParser) -> None:
         is_in_heading = any(above.tag in _HEADINGS for above in islice(_above(node), 4))
         if not is_in_heading and (node.tag == "button" or len(one_line(node.text())) <= _CALL):
             node.decompose()
+
+
+def _limit_depth(tree: LexborHTMLParser) -> None:
+    """Replace what lies too deep by its text: the text of each of thousands of nested elements is quadratic work."""
+    depths: dict[int, int] = {}
+    deep = []
+    for node in tree.css("*"):
+        depth = depths[node.mem_id] = depths.get(node.parent.mem_id, 0) + 1 if node.parent is not None else 1
+        if depth == _DEPTH:
+            deep.append(node)
+    for node in deep:
+        text = node.text(separator=" ")
+        for child in [*node.iter(include_text=True)]:
+            child.decompose()
+        node.insert_child(text)
 
 
 def _above(node: LexborNode) -> Iterator[LexborNode]:
@@ -144,7 +162,7 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
     large = bold.tag == "font" and size.isdigit() and int(size) >= _LARGE
     if not text or len(text) > _HEADING or not (large or bold.tag != "font") or text[-1] in ".,;" or bold.parent is None:
         return
-    while top.parent is not None and top.parent.tag in _INLINE and one_line(top.parent.text()) == text:
+    while top.parent is not None and top.parent.tag in _INLINE and _is_alone(top):
         top = top.parent
     parent = top.parent
     if parent is None or parent.tag in {"li", "th", "dt", "dd", "caption", *_HEADINGS, *_INLINE} or not _is_line(top):
@@ -155,6 +173,12 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
     heading.insert_child(text)
     (parent if parent.tag == "p" else top).insert_before(heading)
     top.decompose()
+
+
+def _is_alone(node: LexborNode) -> bool:
+    """Tell whether an element has nothing but a few blank nodes beside it."""
+    beside = [[*islice(_beside(node, direction), _BESIDE + 1)] for direction in ("prev", "next")]
+    return all(len(nodes) <= _BESIDE and not any(other.text().strip() for other in nodes) for nodes in beside)
 
 
 def _is_line(node: LexborNode) -> bool:

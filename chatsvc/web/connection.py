@@ -38,6 +38,7 @@ class HttpConnection(web.RequestHandler):
         self._is_busy = self._has_more = self._has_ended = self._is_lingering = False
         self._idle_since = 0.0
         self._head, self._deadline, self._reader = deadlines.HeadWatch(), deadlines.Deadline(), deadlines.ReaderWatch()
+        self._tail = deadlines.TailWatch()
         self._closed = asyncio.Event()  # by the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -93,6 +94,8 @@ class HttpConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse what was read. aiohttp itself calls this without data, to continue."""
+        if data:
+            self._tail.add(data)
         for piece in deadlines.pieces(data) if not self._is_lingering else ():
             if piece and not self._is_busy and not self._head.is_blank(piece):
                 if not self._head.has_begun:
@@ -150,7 +153,7 @@ class HttpConnection(web.RequestHandler):
         self._request, self._is_busy, self._idle_since = None, False, self._clock.time()
         if self._has_ended:
             self._clock.call_later(2 * SETTLE_S, self.close_if_idle)
-        elif self._has_more:
+        elif self._has_more or self._tail.exceeds(request.content_length or 0):
             self._head.begin()
             self._expect_head()
         if self._wire is not None:

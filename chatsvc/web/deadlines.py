@@ -67,6 +67,27 @@ class HeadWatch:
         return end >= 0
 
 
+class TailWatch:
+    """Counts the bytes behind the last end of a head: those of a body, and those of a head that has begun behind it."""
+
+    def __init__(self) -> None:
+        self._size = self._blank = 0  # bytes, and those of line ends at their end
+        self._window = b""
+
+    def add(self, data: bytes) -> None:
+        """Add bytes that have arrived."""
+        window = self._window + data
+        end = window.rfind(END_OF_HEAD)
+        tail = data if end < 0 else window[end + len(END_OF_HEAD) :]
+        self._size = len(tail) + (self._size if end < 0 else 0)
+        self._blank = len(tail) - len(tail.rstrip(b"\r\n"))
+        self._window = window[-3:]
+
+    def exceeds(self, body: int) -> bool:
+        """Report whether more has arrived than a body of this size and blank lines."""
+        return self._size - self._blank > body
+
+
 def pieces(data: bytes) -> list[bytes]:
     """Cut bytes behind each head, so that a fault loses no request before it."""
     if data.count(END_OF_HEAD) < 2:

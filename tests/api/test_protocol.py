@@ -326,6 +326,25 @@ async def test_the_second_head_must_arrive_in_time_even_when_it_began_while_the_
     assert await wire.is_closed()
 
 
+async def test_a_head_that_begins_in_the_packet_of_a_whole_request_must_arrive_in_time(caller: Caller, connect: Connect) -> None:
+    message = request("POST", "/api/v2/messages", caller, body=_message(caller))
+    get = request("GET", "/api/v2/chatbots", caller)
+    for whole, count in ((get, 1), (get + get, 2), (message, 1)):
+        wire = await connect()
+        await wire.send(whole + b"GET /api/v2/chat")
+        for _ in range(count):
+            assert (await wire.answer()).status == 200
+        assert (await wire.answer()).json == envelope("invalid_json", errors.because("head"))
+        assert await wire.is_closed()
+        wire = await connect()
+        await wire.send(whole + b"\r\n")  # a blank line begins no head
+        for _ in range(count):
+            assert (await wire.answer()).status == 200
+        await asyncio.sleep(0.4)
+        await wire.send(get)
+        assert (await wire.answer()).status == 200
+
+
 async def test_the_time_of_a_head_is_over_with_it_and_the_end_of_a_body_is_no_head(caller: Caller, connect: Connect) -> None:
     async def in_two_pieces(whole: bytes, cut: int) -> None:
         wire = await connect()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from click.testing import CliRunner
 
-from chatsvc.cli import progress
+from chatsvc.cli import progress, webhook
 
 LONG = """
 import time
@@ -61,3 +63,18 @@ def test_elsewhere_it_shows_nothing() -> None:
     assert str(report) == "reading, 0 s"
     report("searching", 5_000, 20_000)
     assert str(report) == "searching 5,000 of 20,000 (25 %), 0 s"
+
+
+def test_sending_again_tells_how_many_of_all_events_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[tuple[str, int, int]] = []
+
+    @contextmanager
+    def shown(_: str) -> Iterator[Callable[..., None]]:
+        yield lambda *step: steps.append(step)
+
+    sent = {"success": True}
+    monkeypatch.setattr(progress, "shown", shown)
+    monkeypatch.setattr(webhook, "pages", lambda *_, **__: [{"attempts": [sent, sent], "left": 3}, {"attempts": [sent] * 3, "left": 0}])
+    done = CliRunner().invoke(webhook.resend, ["--bot", "x", "--failed-since", "2026-01-01", "--json"])
+    assert (done.exit_code, len(json.loads(done.stdout))) == (0, 5)
+    assert steps == [("sending again: events", 2, 5), ("sending again: events", 5, 5)]

@@ -148,6 +148,21 @@ def keep_asking(serving: Serving, key: str, stop: threading.Event, answers: list
         answers.append((began, serving.ask(key, "GET", "/chatbots")))
 
 
+def test_of_two_services_that_start_at_once_on_a_new_folder_one_serves_and_the_other_says_why_not(fresh: Site) -> None:
+    logs = [fresh.folder / f"{number}.log" for number in range(2)]
+    starting = [Serving(fresh.config, log, fresh.folder, ready=False) for log in logs]
+    lines = [service.process.stdout.readline() for service in starting if service.process.stdout]  # empty where it has ended
+    assert sorted(map(bool, lines)) == [False, True]
+    refused = lines.index(b"")
+    assert starting[refused].process.wait(PATIENCE_S) == 1
+    assert "stop it first, or set data_dir to another folder" in logs[refused].read_text()
+    assert starting[1 - refused].end() == 0
+    for service in starting:
+        assert service.process.stdout is not None
+        service.process.stdout.close()
+    assert "Traceback" not in logs[0].read_text() + logs[1].read_text()
+
+
 def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: Site) -> None:
     account = fresh.account()
     key = fresh.key(account)

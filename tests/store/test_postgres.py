@@ -136,12 +136,19 @@ async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(place: 
     await db.close()
 
 
-async def test_variables_of_libpq_choose_no_other_server(place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
-    monkeypatch.setenv("PGSERVICE", "another")
+async def test_variables_of_libpq_choose_no_other_server_and_stay_in_the_environment(
+    place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = {"PGOPTIONS": "-c default_transaction_read_only=on", "PGPORT": "1", "PGHOSTADDR": "192.0.2.1", "PGSSLMODE": "verify-full"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     db = await PostgresDatabase.open(place, readers=0, node=new_node())
     await furnish(db)
     await db.close()
+    assert {name: os.environ.get(name) for name in variables} == variables
+    monkeypatch.setenv("PGSERVICE", "another")
+    with pytest.raises(StoreUnavailable, match="unset that variable"):
+        await PostgresDatabase.open(place, readers=0, node=new_node())
 
 
 async def test_a_fault_of_one_unit_leaves_the_others_of_its_batch(db: PostgresDatabase) -> None:

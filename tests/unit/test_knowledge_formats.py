@@ -11,10 +11,10 @@ from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode, decode_an
 from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, ParsedEntry
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, ParsedEntry, one_line
 from chatsvc.domain.knowledge_files.table import parse_csv
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.file_reader import html
+from chatsvc.file_reader import html, page_tree
 from tests.knowledge_files import read
 from tests.tables import rows
 
@@ -359,3 +359,21 @@ def test_any_file_of_any_format_gives_entries_or_faults(ending: str, text: str) 
 def test_a_column_of_the_owner_stands_behind_the_answer_with_its_name() -> None:
     text = "soru;yanıt;Süre;id\nKesim kaç para?;500 TL;45 dk;7\nAçık mısınız?;Evet;;8\n"
     assert [entry.answer for entry in parse_csv(text, "tr", "fiyat.csv").entries] == ["500 TL\n\nSüre: 45 dk", "Evet"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<p>y " + "<b>a " * 5_000, "<p>" + "<b>x<i>" * 5_000, "<p><i>" + "<b>x</b>" * 5_000],
+    ids=["nested", "alternately nested", "beside each other"],
+)
+def test_many_inline_elements_are_read_with_little_work(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    characters = 0
+
+    def counted(text: str) -> str:
+        nonlocal characters
+        characters += len(text)
+        return one_line(text)
+
+    monkeypatch.setattr(page_tree, "one_line", counted)
+    html.read_text("page.html", f"<h2>Open?</h2><p>From 9.</p>{page}", "en")
+    assert 0 < characters < 200 * len(page)
