@@ -106,7 +106,6 @@ class Postgres:
 
     @property
     def data(self) -> Path:
-        """The folder of its data."""
         return self.folder / "data"
 
     def _run(self, name: str, *arguments: str) -> None:
@@ -156,7 +155,6 @@ class Postgres:
         return psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname=database, autocommit=True, connect_timeout=2)
 
     def administer(self, statement: str) -> None:
-        """Run a statement as the superuser."""
         self.run_in("postgres", statement)
 
     def run_in(self, database: str, statement: str) -> None:
@@ -192,11 +190,9 @@ class Postgres:
         return name
 
     def target(self, name: str) -> PostgresTarget:
-        """Return the address of a database."""
         return target({"host": str(self.folder), "port": str(self.port), "user": USER, "dbname": name}, None)
 
     def stop(self) -> None:
-        """End it and remove its files."""
         self.process.send_signal(signal.SIGINT)
         try:
             self.process.wait(10)
@@ -235,7 +231,6 @@ async def open_store(path: Path, key: MasterKey | None = None, *, readers: int =
 
 
 def new_node() -> ServiceNode:
-    """Name a process of a test."""
     return ServiceNode(f"node {uuid.uuid4()}", 0, "", "1.0")
 
 
@@ -247,7 +242,6 @@ class _InFile(OneProcess):
 
 class _InDatabase(SeveralProcesses):
     def __init__(self) -> None:
-        """Leave the database to the folder."""
         self._connections = DEFAULT_CONNECTIONS
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:

@@ -29,7 +29,6 @@ class Link:
         self.told = False
 
     async def run(self) -> None:
-        """Serve until either end is gone."""
         try:
             if self._proxy.fault:
                 await self._proxy.fault.opened(self)
@@ -46,7 +45,6 @@ class Link:
                     writer.close()
 
     async def pass_on(self, data: bytes) -> None:
-        """Give bytes to the server."""
         if self._server is None:
             reader, self._server = await asyncio.open_connection("127.0.0.1", self._proxy.server_port)
             self._back = asyncio.create_task(self._answers(reader))
@@ -61,17 +59,14 @@ class Link:
         self._writer.close()
 
     async def give(self, data: bytes) -> None:
-        """Give bytes to the caller."""
         self._writer.write(data)
         self.given += len(data)
         await self._writer.drain()
 
     async def hang_up(self) -> None:
-        """Say goodbye, and nothing else."""
         self._writer.close()
 
     async def reset(self) -> None:
-        """Send RST."""
         raw = self._writer.get_extra_info("socket")
         if raw is not None and raw.fileno() >= 0:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
@@ -101,7 +96,6 @@ def hangs() -> Fault:
 
 
 def swallows() -> Fault:
-    """Takes everything and answers nothing."""
     return Fault(asked=_nothing)
 
 
@@ -111,7 +105,6 @@ def resets() -> Fault:
 
 
 def hangs_up() -> Fault:
-    """Closes instead of answering."""
     return Fault(asked=lambda link, _: link.hang_up())
 
 
@@ -127,7 +120,6 @@ def delays(seconds: float, size: int = CHUNK) -> Fault:
 
 
 def trickles(pause_s: float) -> Fault:
-    """Gives the answer byte by byte."""
     return delays(pause_s, 1)
 
 
@@ -201,7 +193,6 @@ class Proxy:
             self._links.discard(task)
 
     async def refuse(self) -> None:
-        """Stop listening, and cut every connection."""
         if self._listener:
             self._listener.close()
             self._listener = None
@@ -211,7 +202,6 @@ class Proxy:
             await asyncio.wait(tuple(self._links))
 
     async def listen(self) -> None:
-        """Listen, again on the same port."""
         self._listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port, backlog=1024)
         self.port = self._listener.sockets[0].getsockname()[1]
 

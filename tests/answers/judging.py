@@ -100,7 +100,6 @@ def _share(part: int, whole: int, of_nothing: float = 1.0) -> float:
 
 
 def judge(index: KnowledgeIndex, questions: Iterable[Question], language: str | None = None) -> Tally:
-    """Ask all of them."""
     total = Tally()
     for question in questions:
         finding = index.search(question.text, language)

@@ -20,7 +20,6 @@ SECOND = "== three | SHOP || ada\nWhere is the shop?\n"
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script as a module."""
     monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("conversations_bench", SCRIPT)
     assert spec is not None

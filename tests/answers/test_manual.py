@@ -30,7 +30,6 @@ class Example(NamedTuple):
 
 
 def examples() -> list[Example]:
-    """Read the examples of the page."""
     text = PAGE.read_text("utf-8").partition("## Example conversations")[2]
     made = []
     for section in _SECTION.finditer(text):

@@ -92,7 +92,6 @@ class Forks:
         return Command(connection)
 
     def close(self) -> None:
-        """End the process."""
         self._process.communicate()
 
 
@@ -122,14 +121,12 @@ class Command:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal while it runs."""
         if self.poll() is None:
             # It may have ended meanwhile: another process waits for it.
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it."""
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
@@ -169,7 +166,6 @@ class Measured:
                 self._arcs.setdefault(file, set()).update(arcs)
 
     def save(self) -> None:
-        """Write a data file."""
         if (measuring := _coverage()) is not None:
             measuring.get_data().add_arcs({file: [_unpacked(arc) for arc in arcs] for file, arcs in self._arcs.items()})
 
@@ -182,7 +178,6 @@ def _unpacked(arc: int) -> tuple[int, int]:
 
 @cache
 def forks() -> Forks:
-    """Start the process, once."""
     return Forks()
 
 

@@ -21,7 +21,6 @@ def settings(url: str, *, timeout_s: float = 30) -> str:
 
 
 def after(seconds: float, text: str = "slow but sure") -> Step:
-    """A reply that takes its time."""
 
     async def step(server: ModelServer, request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(seconds)
@@ -40,7 +39,6 @@ class ModelThread(ServerThread):
 
     @asynccontextmanager
     async def server(self) -> AsyncIterator[str]:
-        """Run the stand-in."""
 
         async def noted(server: ModelServer, request: web.Request) -> web.StreamResponse:
             self.asked.set()

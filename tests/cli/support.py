@@ -92,7 +92,6 @@ class Done:
 
 
 def run(*arguments: str | Path | bytes, cwd: Path | None = None, env: dict[str, str] | None = None) -> Done:
-    """Run one command to its end."""
     status, out, err = forks().run([os.fsdecode(one) for one in arguments], cwd, env or environment(), PATIENCE_S)
     return Done(status, out.decode(), err.decode())
 
@@ -178,7 +177,6 @@ class Serving:
         self.url, self.base_url = event["url"], event["base_url"]
 
     def ask(self, key: str, method: str, path: str, body: object = None) -> Response:
-        """One request to its interface."""
         return ask(self.url, key, method, path, body)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -188,7 +186,6 @@ class Serving:
         return self.wait()
 
     def wait(self) -> int:
-        """The exit status."""
         try:
             return self.process.wait(PATIENCE_S)
         finally:
@@ -216,7 +213,6 @@ class Site:
         self.serving: Serving | None = None
 
     def run(self, *arguments: str | Path | bytes) -> Done:
-        """Run one command on this installation."""
         return run("-c", self.config, *arguments, cwd=self.folder)
 
     def json(self, *arguments: str | Path) -> Any:
@@ -240,20 +236,16 @@ class Site:
         return json.loads(done.out)
 
     def serve(self, *, forked: bool = True, **options: Any) -> Serving:
-        """Start a service on it."""
         self.serving = Serving(self.config, self.log, self.folder, forked=forked, **options)
         return self.serving
 
     def account(self, name: str = "Acme", **settings: object) -> str:
-        """A new account's id."""
         return str(self._made("account.create", name=name, **{"plan": "enterprise", **settings})["id"])
 
     def bot(self, account: str, **settings: object) -> str:
-        """A new bot's id."""
         return str(self._made("bot.create", name="Desk", account=account, **settings)["id"])
 
     def key(self, account: str) -> str:
-        """A new key."""
         return str(self._made("key.create", account=account)["key"])
 
     def _made(self, operation: str, **arguments: object) -> Any:
@@ -285,7 +277,6 @@ def usage_error(done: Done, says: str) -> None:
 
 
 def together(commands: Sequence[Sequence[str | Path]], cwd: Path) -> list[Done]:
-    """Run commands at the same time."""
     started = [
         subprocess.Popen(
             [*CHATSVC, *command],

@@ -19,7 +19,6 @@ def acts(site: Site, *ids: str) -> list[tuple[str, str]]:
 
 
 def stored(site: Site) -> str:
-    """All that the table holds."""
     return repr(query(site.data / "chatsvc.db", "SELECT * FROM audit_records"))
 
 

@@ -34,27 +34,23 @@ class Shop(Site):
         self.secret = self.key(self.owner)
 
     def say(self, serving: Serving, visitor: str) -> None:
-        """One message that is answered."""
         sent = {"chatbot_id": self.desk, "message": "When are you open?", "user_id": visitor}
         assert serving.ask(self.secret, "POST", "/messages", sent).status == 200
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
-    """An installation to back up."""
     return Shop(tmp_path / "shop")
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Site:
-    """Another machine, with nothing on it."""
     (tmp_path / "elsewhere").mkdir()
     return Site(tmp_path / "elsewhere")
 
 
 @pytest.fixture(params=["alone", "served"])
 def serving(request: pytest.FixtureRequest, shop: Shop) -> Iterator[Serving | None]:
-    """The service running, or not."""
     if request.param == "alone":
         yield None
         return

@@ -59,7 +59,6 @@ def bot(site: Site, account: str) -> str:
 
 @pytest.fixture
 def faq(tmp_path: Path) -> Path:
-    """A file of knowledge."""
     file = tmp_path / "faq.en.md"
     file.write_text(FAQ)
     return file

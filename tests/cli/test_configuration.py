@@ -23,7 +23,6 @@ def places(tmp_path: Path) -> dict[str, Path]:
 
 
 def used(tmp_path: Path) -> list[str]:
-    """The data folders that were made."""
     return sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("chatsvc.db"))
 
 

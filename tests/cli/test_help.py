@@ -43,7 +43,6 @@ def told(path: tuple[str, ...]) -> str:
 
 
 def examples(text: str) -> list[str]:
-    """The lines below "Examples:"."""
     lines = text.split("\n  Examples:\n")[1].split("\n\n", maxsplit=1)[0].splitlines()
     return [line.strip() for line in lines]
 
@@ -134,7 +133,6 @@ def test_no_help_wants_more_room_than_a_screen_of_120_columns() -> None:
 
 
 def groups(group: click.Group) -> Iterator[click.Group]:
-    """The group and those in it."""
     yield group
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)

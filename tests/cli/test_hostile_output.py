@@ -98,7 +98,6 @@ class Between:
         self.thread.start()
 
     def close(self) -> None:
-        """End the thread."""
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()

@@ -29,19 +29,16 @@ FAQ = FAQ.replace("## is no", "\\## is no")
 
 @pytest.fixture
 def bot(site: Site) -> str:
-    """A bot of its own."""
     return site.bot(site.account("Acme", plan="enterprise"), language="en")
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
-    """A file."""
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return file
 
 
 def known(site: Site, bot: str) -> list[dict[str, Any]]:
-    """The entries without their ids."""
     return [{name: value for name, value in entry.items() if name != "id"} for entry in site.json("knowledge", "list", bot)]
 
 

@@ -142,7 +142,6 @@ def test_a_revoked_key_is_refused_from_the_very_next_request_on(fresh: Site) -> 
 
 
 def keep_asking(serving: Serving, key: str, stop: threading.Event, answers: list[tuple[float, Response]]) -> None:
-    """Ask until told to stop."""
     while not stop.is_set():
         began = time.monotonic()
         answers.append((began, serving.ask(key, "GET", "/chatbots")))
@@ -377,7 +376,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_tls(site: Site, cert: Path, key: Path) -> None:
-    """Configure certificate files."""
     site.config.write_text(
         f'server: {{listen: 127.0.0.1:0, tls: {{cert_file: "{cert}", key_file: "{key}"}}}}\nmodels: {{offline: {{engine: knowledge}}}}\n'
     )

@@ -31,7 +31,6 @@ class Asking(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Send it and wait."""
         self.answer = self._serving.ask(self._key, "POST", "/messages", self._body)
 
 

@@ -43,7 +43,6 @@ class ReceiverThread(ServerThread):
 
     @asynccontextmanager
     async def server(self) -> AsyncIterator[str]:
-        """Run the receiver."""
         async with Receiver(self._tls) as self.receiver:
             yield f"https://127.0.0.1:{self.receiver.port}/hook"
 

@@ -105,5 +105,4 @@ def totals(database: Path) -> tuple[int, int, int]:
 
 
 def credits_left(database: Path) -> dict[str, int]:
-    """The message credits of each account."""
     return dict(query(database, "SELECT id, message_credits FROM accounts"))

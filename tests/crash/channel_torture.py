@@ -49,7 +49,6 @@ def rows(site: Site, statement: str) -> list[tuple[Any, ...]]:
 
 
 def _words() -> list[str]:
-    """Words that occur once each."""
     return ["".join(letters) for letters in itertools.product(ascii_lowercase, repeat=3)]
 
 

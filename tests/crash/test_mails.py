@@ -38,14 +38,12 @@ class Installation:
         rows(self.site, "DELETE FROM mails")  # the invitations
 
     def ask(self, serving: Serving) -> None:
-        """Leave requests."""
         for number in range(REQUESTS):
             body = {"chatbot_id": self.bot, "message": f"Call me back: visitor{number}@example.com", "user_id": f"visitor {number}"}
             answer = serving.ask(self.key, "POST", "/messages", body)
             assert (answer.status, answer.json["data"]["reply"]) == (200, "Noted.")
 
     def states(self) -> Counter[str]:
-        """Count the mails by their state."""
         return Counter(state for (state,) in rows(self.site, "SELECT state FROM mails"))
 
     async def kill_during(self, command: str, *, asks: bool = False) -> None:

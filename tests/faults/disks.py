@@ -61,7 +61,6 @@ class Ballast:
         self._file = folder / "ballast"
 
     def fill(self, leave: int = 0) -> None:
-        """Leave so many bytes."""
         with self._file.open("ab", buffering=0) as file:
             with suppress(OSError):
                 while file.write(b"\0" * 65536):
@@ -73,5 +72,4 @@ class Ballast:
                 file.truncate(file.tell() - leave)
 
     def remove(self) -> None:
-        """Make room."""
         self._file.unlink(missing_ok=True)

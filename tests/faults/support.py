@@ -16,7 +16,6 @@ COUNTED = ("conversations", "messages", "usage_records", "requests", "webhook_ev
 
 
 def descriptors(pid: int | str = "self") -> int:
-    """Open descriptors of a process."""
     return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  # Path would look at each of them
 
 
@@ -32,7 +31,6 @@ async def soon(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
 
 
 async def written(app: App) -> dict[str, int]:
-    """Count the stored rows."""
     return {table: (await execute(app, f"SELECT count(*) FROM {table}"))[0][0] for table in COUNTED}  # noqa: S608  # the names above
 
 

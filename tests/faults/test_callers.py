@@ -65,7 +65,6 @@ class Slow:
         self._quick = engine
 
     async def reply(self, turn: Turn) -> Reply:
-        """See Engine.reply."""
         if self._word in turn.message:
             self.waiting += 1
             await self.let_go.wait()
@@ -111,7 +110,6 @@ class Busy(KnowledgeEngine):
         monkeypatch.setattr(dialogue, "reply", self._work)
 
     async def reply(self, turn: Turn) -> Reply:
-        """See Engine.reply."""
         before = self.done
         reply = await super().reply(turn)
         self.waited = max(self.waited, self.done - before) if turn.message == "other" else self.waited

@@ -70,7 +70,6 @@ async def nothing_has_drifted(caller: Caller, answered: int) -> None:
 
 
 async def reads_go_on(caller: Caller) -> None:
-    """Every GET of the interface."""
     listed = await caller.get("/conversations")
     assert outcome(listed) == (200, None)
     conversation = listed.json["data"][0]["id"]

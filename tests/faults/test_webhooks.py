@@ -55,7 +55,6 @@ async def caller(caller: Caller, engine: ScriptedEngine, proxy: Proxy) -> Caller
 
 
 async def capture(caller: Caller, name: str, count: int = EVENTS) -> None:
-    """So many visitors leave their data."""
     answers = await asyncio.gather(*(caller.send(SAID, f"{name} {number}") for number in range(count)))
     assert {answer.status for answer in answers} == {200}
 

@@ -10,5 +10,4 @@ import uvloop
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """A hook of pytest-asyncio."""
     return {"uvloop": uvloop.new_event_loop}

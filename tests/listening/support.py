@@ -45,7 +45,6 @@ class Pebble:
     http_port: int
 
     def trusting(self) -> ssl.SSLContext:
-        """TLS that trusts what it issues."""
         context = ssl.create_default_context(cafile=str(self.ca_file))
         with urlopen(f"{self.management}/roots/0", context=context, timeout=PATIENCE_S) as answer:  # noqa: S310  # its own address
             return ssl.create_default_context(cadata=answer.read().decode())
@@ -106,7 +105,6 @@ class Here(AbstractResolver):
     """Every name is this machine's."""
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[ResolveResult]:
-        """See AbstractResolver."""
         return [ResolveResult(hostname=host, host="127.0.0.1", port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)]
 
     async def close(self) -> None:

@@ -26,7 +26,6 @@ OTHER = "chat.example.org"
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten all waiting times."""
     monkeypatch.setattr(client, "POLL_S", 0.05)
     monkeypatch.setattr(manager, "RETRY_S", 0.2)
 

@@ -43,11 +43,9 @@ class Forged:
         self.put("/authorization", {"status": "valid"})
 
     def put(self, path: str, body: Any, status: int = 200, **headers: str) -> None:
-        """Set the answer of a path."""
         self.answers[path] = status, body, {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
         self.asked.append(request.path)
         status, body, headers = self.answers[request.path]
         headers = {"Replay-Nonce": "nonce", **headers}
@@ -72,12 +70,10 @@ async def forged(tmp_path: Path) -> AsyncIterator[Forged]:
 
 @asynccontextmanager
 async def proving(_: Sequence[Proof]) -> AsyncIterator[None]:
-    """Show nothing: nobody looks."""
     yield
 
 
 async def order(forged: Forged) -> bytes:
-    """Ask for a certificate."""
     trusting = ssl.create_default_context(cafile=str(forged.ca_file))
     client = AcmeClient(f"{forged.url}/directory", new_key(), "tls-alpn-01", trusting)
     return await client.certificate([NAME], None, b"request", proving)

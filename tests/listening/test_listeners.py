@@ -104,12 +104,10 @@ def path() -> Iterator[Path]:
 
 
 def mode(path: Path) -> int | None:
-    """The rights of what lies there."""
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
 
 
 def on_socket(config: Config, path: Path) -> Config:
-    """A configuration that listens there."""
     return replace(config, server=replace(config.server, host="", port=0, socket=path, public_url=URL))
 
 

@@ -34,7 +34,6 @@ def put(folder: Path, *, name: str = NAME) -> Tls:
 
 
 def der(tls: Tls) -> bytes:
-    """The certificate in the file."""
     return ssl.PEM_cert_to_DER_cert(tls.cert_file.read_text())
 
 

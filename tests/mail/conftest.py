@@ -30,7 +30,6 @@ async def mailbox() -> AsyncIterator[Mailbox]:
 
 @pytest.fixture
 def config(config: Config, mailbox: Mailbox) -> Config:
-    """The configuration with that server."""
     smtp = Smtp("127.0.0.1", mailbox.port, None, None, "Desk", "desk@example.com", "none", None)
     return replace(config, notices=Notices(smtp))
 

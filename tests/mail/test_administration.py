@@ -34,7 +34,6 @@ PASSWORD = "violet staple harbour"
 
 @pytest.fixture
 async def administrator(app: App) -> AsyncIterator[Client]:
-    """An administrator, signed in."""
     made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "en"})
     given = {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
     await perform(app.services, ANONYMOUS, "password.set", given)

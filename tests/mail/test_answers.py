@@ -136,7 +136,6 @@ async def told_address(visitor: Visitor) -> MailAddress | None:
 
 
 def stop_url(message: EmailMessage) -> str:
-    """The link that stops the mails."""
     (found,) = re.findall(r"^http://\S+/mails/\S+$", str(message.get_content()).replace("\r", ""), re.MULTILINE)
     assert message["List-Unsubscribe"] == f"<{found}>"
     assert "List-Unsubscribe-Post" not in message

@@ -41,5 +41,4 @@ def new_site(server: Postgres, tmp_path: Path) -> Iterator[NewSite]:
 
 @pytest.fixture
 def site(new_site: NewSite) -> PostgresSite:
-    """An installation over an empty database."""
     return new_site("one")

@@ -14,7 +14,6 @@ MASTER_KEY = "5a" * 32
 
 
 def settings_of(url: str, key: str = MASTER_KEY, password: str = PASSWORD) -> str:
-    """Return the settings of a process."""
     return f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {key}\nstore: {{url: '{url}', password: {password}}}"
 
 
@@ -28,7 +27,6 @@ class PostgresSite(Site):
         super().__init__(folder, settings_of(self.url))
 
     def change(self, old: str, new: str) -> None:
-        """Change the configuration."""
         text = self.config.read_text()
         assert old in text
         self.config.write_text(text.replace(old, new))

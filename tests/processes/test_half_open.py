@@ -44,7 +44,6 @@ async def _outlives(server: Postgres, folder: Path, fault: Callable[[], Fault], 
 
 
 async def answered(ask: Callable[[], Awaitable[int]], within_s: float) -> None:
-    """Wait until a message is answered."""
     async with asyncio.timeout(within_s):
         while await ask() != 200:  # noqa: ASYNC110  # what is waited for happens in another process
             await asyncio.sleep(0.2)

@@ -59,7 +59,6 @@ class Visitor:
         self.statuses: Counter[int | str] = Counter()
 
     async def talk(self) -> None:
-        """Send until told to end."""
         async with ClientSession(timeout=ClientTimeout(20)) as session:
             for number in itertools.count():
                 if self.ending:
@@ -130,7 +129,6 @@ class Service:
         self._starts[place] = asyncio.create_task(self.start_again(place))
 
     async def start_again(self, place: int) -> None:
-        """Start a process that has ended."""
         self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
 
     async def started(self) -> None:
@@ -155,7 +153,6 @@ class Service:
                 await asyncio.sleep(0.2)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """Read from the store."""
         return self.sites[0].rows(statement)
 
     def check(self, *, interrupted: int) -> None:

@@ -14,7 +14,6 @@ from tests.processes.support import MASTER_KEY, PostgresSite
 
 @pytest.fixture
 def records(site: PostgresSite) -> dict[str, Any]:
-    """A first account with a message."""
     made: dict[str, Any] = site.json("init")
     site.json("bot", "set", made["bot"]["id"], "--model", "offline")
     site.json("webhook", "set", made["bot"]["id"], "https://1.1.1.1/chat", "--event", "request.created")
@@ -26,7 +25,6 @@ def records(site: PostgresSite) -> dict[str, Any]:
 
 
 def looked_at(site: Site) -> list[Any]:
-    """Return the answers of commands."""
     bot = site.json("bot", "list")[0]["id"]
     commands = (["account", "list"], ["key", "list"], ["webhook", "show", bot])
     return [site.json(*command) for command in commands] + [site.json("conversation", "list", "--bot", bot)]

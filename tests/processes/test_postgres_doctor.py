@@ -16,7 +16,6 @@ GOOD = ServerState("15.1", 10_000, {"fsync": "on", "full_page_writes": "on", "sy
 
 
 def examined(site: Site) -> list[str]:
-    """Return the findings about the database."""
     found: list[dict[str, Any]] = site.refused_with("doctor")["checks"]
     return [f"{one['state']} {one['found']}" for one in found if one["name"] == "database"]
 

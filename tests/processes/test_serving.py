@@ -19,7 +19,6 @@ from tests.processes.support import PostgresSite
 
 
 def wait_for(done: Callable[[], object], within_s: float, site: PostgresSite) -> None:
-    """Wait until something is so."""
     deadline = time.monotonic() + within_s
     while not done():
         assert time.monotonic() < deadline, site.log.read_text()
@@ -35,19 +34,16 @@ def fixed_port(site: PostgresSite) -> int:
 
 
 def terminate_sessions(site: PostgresSite) -> None:
-    """End all sessions of the service."""
     site.run_as_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
 
 
 def restart(site: PostgresSite) -> None:
-    """Restart PostgreSQL."""
     site.server.process.send_signal(signal.SIGINT)
     site.server.process.wait(20)
     site.server.start()
 
 
 def chat(serving: Serving, made: Any, user: str) -> int:
-    """Send a message; return the status."""
     body = {"chatbot_id": made["bot"]["id"], "message": "hello", "user_id": user}
     return serving.ask(made["key"]["key"], "POST", "/messages", body).status
 

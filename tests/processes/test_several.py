@@ -40,13 +40,11 @@ class Service:
         return list(await asyncio.gather(*(self.callers[number % 3].send(message, **fields) for number in range(count))))
 
     async def change(self, **changes: Any) -> None:
-        """Change the account by one process."""
         await accounts.change(self.apps[0].services, ADMIN, account=self.callers[0].account, **changes)
 
 
 @pytest.fixture
 async def service(postgres: Postgres, config: Config, clock: FakeClock, session: ClientSession, tmp_path: Path) -> AsyncIterator[Service]:
-    """Three services with a customer."""
     store = SeveralProcesses(postgres.target(postgres.new_database()), DEFAULT_CONNECTIONS)
     async with AsyncExitStack() as stack:
         apps, engines = [], []

@@ -27,19 +27,16 @@ RELATIONS = """<?xml version="1.0"?><Relationships xmlns="http://schemas.openxml
 
 
 def paragraph(text: str, style: str = "") -> str:
-    """A paragraph of a Word file."""
     properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
     return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """A table of a Word file."""
     cells = ["".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows]
     return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
 
 
 def docx(body: str, declares: str = "", parts: Mapping[str, bytes] | None = None) -> bytes:
-    """A Word file."""
     xml = f'<?xml version="1.0" encoding="UTF-8"?>{declares}<w:document xmlns:w="{NAMESPACE}"><w:body>{body}</w:body></w:document>'
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
@@ -192,7 +189,6 @@ def test_a_fault_in_a_pdf_file_has_its_page() -> None:
 
 
 def encrypted() -> bytes:
-    """A PDF file with a password."""
     writer, packed = pypdf.PdfWriter(io.BytesIO(pdf_of(["a"]))), io.BytesIO()
     writer.encrypt("secret", algorithm="RC4-128")
     writer.write(packed)

@@ -20,12 +20,10 @@ from tests.tables import rows
 
 
 def brief(found: Parsed) -> list[tuple[str, str]]:
-    """Questions and answers."""
     return [(one.question, one.answer) for one in found.entries]
 
 
 def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
-    """The result of reading a file."""
     try:
         return read(name, text, "tr")
     except KnowledgeFileError as error:

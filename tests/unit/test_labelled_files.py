@@ -13,7 +13,6 @@ from tests.knowledge_files import read
 
 
 def found(name: str, text: str, language: str = "en") -> dict[str, tuple[tuple[str, ...], str]]:
-    """Question to other phrasings and answer."""
     return {entry.question: (entry.alt, entry.answer) for entry in read(name, text, language).entries}
 
 

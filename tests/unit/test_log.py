@@ -40,7 +40,6 @@ def as_it_was() -> Iterator[None]:
 
 @pytest.fixture
 def stream(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """Standard error, which is no terminal."""
     stream = io.StringIO()
     monkeypatch.setattr(log, "sys", SimpleNamespace(stderr=stream))
     return stream

@@ -14,6 +14,5 @@ __all__ = ["authority", "config", "pytest_asyncio_loop_factories", "receiver"]
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """A hook of pytest-asyncio."""
     loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.SelectorEventLoop}
     return loops | {"uvloop": uvloop.new_event_loop} if item.path.name == "test_connector.py" else loops

@@ -16,7 +16,6 @@ __all__ = ["authority", "config", "receiver"]
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """The authority that the sender trusts."""
     return Authority(tmp_path_factory.mktemp("authority"))
 
 

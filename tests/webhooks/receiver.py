@@ -118,7 +118,6 @@ def close_after(answer: bytes) -> Callable[[asyncio.StreamWriter], Awaitable[Non
 
 
 def reset_after(answer: bytes) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
-    """Answer, then reset the connection."""
 
     async def respond(writer: asyncio.StreamWriter) -> None:
         if answer:

@@ -49,7 +49,6 @@ async def hook(caller: Caller, receiver: Receiver | None, *events: str) -> str:
 
 
 async def attempts(caller: Caller) -> list[dict[str, Any]]:
-    """Oldest first."""
     found: list[Any] = []
     after = None
     while True:
@@ -67,7 +66,6 @@ async def states(caller: Caller) -> list[tuple[str, int]]:
 
 
 async def eventually(condition: Callable[[], Awaitable[bool] | bool], within_s: float = 5.0) -> None:
-    """Wait until it is so."""
     async with asyncio.timeout(within_s):
         while True:
             holds = condition()
@@ -87,10 +85,8 @@ async def settled(caller: Caller, count: int) -> list[dict[str, Any]]:
 
 
 def headers(head: bytes) -> dict[str, str]:
-    """Of a request."""
     return dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:] if line)
 
 
 def envelopes(receiver: Receiver) -> list[dict[str, Any]]:
-    """The envelopes received so far."""
     return [json.loads(body) for body in receiver.bodies]

@@ -46,7 +46,6 @@ TIMEOUT_S = 0.5
 
 @pytest.fixture(scope="session")
 def server_tls(authority: Authority) -> ssl.SSLContext:
-    """A good certificate."""
     return authority.server("hook.example.net", "127.0.0.1", "::1")
 
 
@@ -96,7 +95,6 @@ def post(make_post: MakePost) -> Post:
 
 
 async def eventually(what: Callable[[], bool], within_s: float = 2.0) -> bool:
-    """Whether it becomes true in time."""
     until = time.monotonic() + within_s
     while not what() and time.monotonic() < until:  # noqa: ASYNC110  # it is outside this process or in a callback
         await asyncio.sleep(0.01)

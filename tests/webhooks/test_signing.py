@@ -19,7 +19,6 @@ SECRET = "whsec_" + "A" * 43
 
 
 def hmac_by_hand(key: bytes, body: bytes) -> str:
-    """RFC 2104, written out."""
     padded = (hashlib.sha256(key).digest() if len(key) > 64 else key).ljust(64, b"\0")
     inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + body).digest()
     return "sha256=" + hashlib.sha256(bytes(b ^ 0x5C for b in padded) + inner).hexdigest()

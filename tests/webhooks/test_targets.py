@@ -67,7 +67,6 @@ class Names:
         self.asked: list[str] = []
 
     async def __call__(self, host: str) -> Sequence[str]:
-        """See Resolve."""
         self.asked.append(host)
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if answer == "NXDOMAIN":

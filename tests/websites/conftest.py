@@ -26,7 +26,6 @@ def config(config: Config) -> Config:
 
 @pytest.fixture
 async def server() -> AsyncIterator[WebsiteServer]:
-    """A website."""
     async with WebsiteServer() as running:
         yield running
 
@@ -57,7 +56,6 @@ class Reader:
         return await self.read(site_id)
 
     async def entries(self) -> dict[str, Any]:
-        """The bot's entries by question."""
         return {one.question: one for one in await self.do("knowledge.list", bot=self.caller.bot)}
 
     async def pages(self, site_id: str) -> dict[str, tuple[str, str | None]]:

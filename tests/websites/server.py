@@ -42,7 +42,6 @@ class WebsiteServer:
 
     @property
     def url(self) -> str:
-        """The address of the site."""
         return f"http://127.0.0.1:{self.port}/"
 
     async def _answer(self, request: Request) -> StreamResponse:

@@ -57,7 +57,6 @@ _COOKIES = f"<div>{CHROME[0]}. <button>{CHROME[1]}</button></div>"
 
 
 def wordpress(page: Facts, links: Sequence[str]) -> str:
-    """A page of a WordPress theme."""
     body = "".join(f'<h2 class="wp-block-heading">{head}</h2><p>{text}</p>' for head, text in page.sections)
     asked = "".join(f"<h3>{ask}</h3><p>{answer}</p>" for ask, answer in page.questions)
     return f"""<!DOCTYPE html><html lang="en"><head><meta charset="UTF-8"><title>{page.title} - Atelier</title></head>
@@ -109,7 +108,6 @@ def shopify(page: Facts, links: Sequence[str]) -> str:
 
 
 def squarespace(page: Facts, links: Sequence[str]) -> str:
-    """A page of Squarespace."""
     body = "".join(
         f'<div class="sqs-block html-block"><div class="sqs-html-content"><h3>{head}</h3><p class="">{text}</p></div></div>'
         for head, text in [*page.sections, *page.questions]
