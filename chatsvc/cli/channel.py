@@ -16,14 +16,6 @@ from chatsvc.platforms import PLATFORMS
 _FILES = ("token", "app_secret", "verify_token")
 
 
-class LogoPath(InputPath):
-    """The click type of a logo's file, or "" for none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Open the file, unless there is none."""
-        return value if value == "" else super().convert(value, param, ctx)
-
-
 channel = group("channel")
 
 
@@ -39,7 +31,7 @@ channel = group("channel")
         position=Called("SIDE", POSITION),
         launcher="T",
         theme=Called("THEME", THEME),
-        logo=LogoPath(),
+        logo=InputPath(may_be_empty=True),
         privacy_url="URL",
         phone_number_id="N",
         token_file=Called("F", InputPath()),

@@ -142,15 +142,7 @@ def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
         for part in page:
             for message in part["messages"]:
                 conversation = part["conversation"]
-                values = (
-                    conversation["id"],
-                    *(conversation[name] for name in COLUMNS[1:7]),
-                    *(message[n] for n in ("id", "role", "content", "created_at")),
-                )
-                values += (conversation.get("visitor_phone"),)
-                yield row(*(value and _escaped(value) for value in values))
-
-
-def _escaped(value: str) -> str:
-    """Escape control and invisible characters; tabs and line feeds stay."""
-    return "\t".join(map(terminal.escape, value.replace("\r\n", "\n").split("\t")))
+                about = [conversation["id"], *(conversation[name] for name in COLUMNS[1:7])]
+                values = [*about, *(message[name] for name in ("id", "role", "content", "created_at")), conversation.get("visitor_phone")]
+                # Tabs and line feeds stay.
+                yield row(*(value and "\t".join(map(terminal.escape, value.replace("\r\n", "\n").split("\t"))) for value in values))

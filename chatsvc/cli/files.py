@@ -16,10 +16,14 @@ _MOST_SECRET = 1 << 16  # bytes
 
 
 class InputPath(click.Path):
-    """The click type of an input file, which becomes a Path."""
+    """The click type of an input file, which becomes a Path; `may_be_empty`: "" stands for no file."""
 
-    def __init__(self, *, exists: bool = True) -> None:
+    def __init__(self, *, exists: bool = True, may_be_empty: bool = False) -> None:
         super().__init__(exists=exists, dir_okay=False, path_type=Path)
+        self._may_be_empty = may_be_empty
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == "" and self._may_be_empty else super().convert(value, param, ctx)
 
 
 def open_input(path: Path) -> IO[bytes]:

@@ -1,7 +1,11 @@
-"""`chatsvc help`: the manual, one Markdown file for each topic. `chatsvc completion`: the script for the shell."""
+"""Texts that are printed: `chatsvc help`, the manual with a Markdown file for each topic, `completion` for the shell, and `client`.
+
+A client of the interface is one file, for Python or JavaScript.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -14,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc.cli.main import COMMANDS
-from chatsvc.cli.operations import command
+from chatsvc.cli.operations import command, group
 from chatsvc.cli.output import echo, show
+from chatsvc.domain.errors import PROBLEMS, RETRYABLE_REASONS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -81,6 +86,31 @@ def completion(ctx: click.Context, shell: str) -> None:
     click.echo(kind(ctx.find_root().command, {}, "chatsvc", "_CHATSVC_COMPLETE").source())
 
 
+client = group("client")
+
+
+def _print_client(language: str, file: str, as_json: bool) -> None:
+    """Print a client's text with the codes and reasons that are worth repeating."""
+    codes = [problem.code for problem in PROBLEMS.values() if problem.retryable]
+    text = resources.files("chatsvc.samples").joinpath(file).read_text("utf-8")
+    for mark, names in (("@codes@", codes), ("@reasons@", RETRYABLE_REASONS)):
+        text = text.replace(f'"{mark}"', ", ".join(map(json.dumps, names)))
+    if as_json:
+        show({"language": language, "text": text}, True)
+    else:
+        click.echo(text.encode(), nl=False)
+
+
+@command(client, "python")
+def python_client(as_json: bool) -> None:
+    _print_client("python", "client.py.txt", as_json)
+
+
+@command(client, "js")
+def js_client(as_json: bool) -> None:
+    _print_client("js", "client.js.txt", as_json)
+
+
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?:(\w++)\.md)?[^()]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _CODE = re.compile(r"`([^`]+)`")
@@ -104,7 +134,8 @@ def formatted(markdown: str, width: int) -> Iterator[str]:
         elif line.startswith("|"):
             while index < len(lines) and lines[index].startswith("|"):
                 index += 1
-            yield from _table([_cells(row) for row in lines[begin:index]], width)
+            rows = [_CELLS.split(row.strip("|")) for row in lines[begin:index]]
+            yield from _table([[cell.strip().replace("\\|", "|") for cell in row] for row in rows], width)
         else:
             while line and index < len(lines) and not _START.match(lines[index]):
                 index += 1
@@ -114,10 +145,6 @@ def formatted(markdown: str, width: int) -> Iterator[str]:
 def _plain(text: str) -> str:
     """Replace links: those to other topics by the command that shows them."""
     return _LINK.sub(lambda match: f"{match[1]} (chatsvc help {match[2]})" if match[2] else match[1], text)
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip("|"))]
 
 
 def _paragraph(text: str, width: int) -> Iterator[str]:
@@ -133,7 +160,7 @@ def _styled(text: str) -> str:
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:
-    """A row's first cell is a line of its own. The others follow below it, with their column's heading."""
+    """Yield the first cell of each row as a line, and the others below it with their column's heading."""
     heading, _, *body = rows
     for row in body:
         yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)

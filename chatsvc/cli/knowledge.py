@@ -147,10 +147,10 @@ def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as
     if apply is not None:
         show(call(ctx, "knowledge.phrase_apply", bot=bot, preview=apply), as_json)
         return
-    with progress.shown("asking the model") as told:
+    with progress.shown("asking the model") as report:
         draft = call(ctx, "knowledge.phrase", bot=bot, tier=tier)
         while draft["state"] == "running":
-            told(draft["step"], draft["done"], draft["of"])
+            report(draft["step"], draft["done"], draft["of"])
             time.sleep(_POLL_S)
             draft = call(ctx, "knowledge.preview_show", bot=bot, preview=draft["id"])
     if draft["state"] != "done":

@@ -51,7 +51,7 @@ COMMANDS = {
     "licenses": ("operation_commands:licenses", "List third-party software with its licences."),
     "audit": ("operation_commands:audit", "List administrative acts."),
     "usage": ("operation_commands:usage", "Show messages, tokens and cost of an account."),
-    "client": ("client:client", "Print a client of the interface in one file, for Python or JavaScript."),
+    "client": ("help:client", "Print a client of the interface in one file, for Python or JavaScript."),
     "help": ("help:manual", "List the topics of the manual, or show one."),
     "completion": ("help:completion", "Print the script for Tab completion."),
 }

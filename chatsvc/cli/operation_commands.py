@@ -18,13 +18,11 @@ operation(
 operation(key, "key.list", *options(account=ACCOUNT), columns="id name prefix status created_at expires_at last_used_at", pages=True)
 operation(key, "key.revoke", "key KEY_ID")
 
-OF_ACCOUNT = options(account=ACCOUNT)
-
 saved_reply = group("saved-reply")
 
-operation(saved_reply, "saved_reply.list", *OF_ACCOUNT, columns="name text")
-operation(saved_reply, "saved_reply.set", "name", "text", *OF_ACCOUNT)
-operation(saved_reply, "saved_reply.remove", "name", *OF_ACCOUNT)
+operation(saved_reply, "saved_reply.list", *options(account=ACCOUNT), columns="name text")
+operation(saved_reply, "saved_reply.set", "name", "text", *options(account=ACCOUNT))
+operation(saved_reply, "saved_reply.remove", "name", *options(account=ACCOUNT))
 
 STATE = word("state", *STATES)
 
@@ -50,7 +48,7 @@ CHANGES = options(note="TEXT", assignee="EMAIL")
 
 
 def _change(given: dict[str, Any]) -> dict[str, Any]:
-    if not any(given[name] is not None for name in ("status", "note", "assignee")):
+    if not any(given.get(name) is not None for name in ("status", "note", "assignee", "date", "time")):
         raise click.UsageError("nothing to change: give --status, --note or --assignee")
     return given
 
@@ -71,22 +69,13 @@ operation(
     columns="id status appointment_date appointment_time visitor_name visitor_email visitor_phone message",
     pages=True,
 )
-WHEN = options(date="D", time="T")
-
-
-def _changes_appointment(given: dict[str, Any]) -> dict[str, Any]:
-    return given if given["date"] is not None or given["time"] is not None else _change(given)
-
-
 operation(
     appointment,
     "appointment.set",
     "appointment ID",
-    *options(status=APPOINTMENT_STATUS),
-    *WHEN,
-    *options(tell=click.Choice(["on", "off"]), text="T"),
+    *options(status=APPOINTMENT_STATUS, date="D", time="T", tell=click.Choice(["on", "off"]), text="T"),
     *CHANGES,
-    arguments=_changes_appointment,
+    arguments=_change,
 )
 operation(
     appointment,

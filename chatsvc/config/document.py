@@ -38,7 +38,7 @@ class Scalar(NamedTuple):
 
     @property
     def null(self) -> bool:
-        """Nothing, ~ or null."""
+        """Report whether this is nothing, ~ or null."""
         return self.plain and self.text in _NULL
 
 

@@ -123,22 +123,22 @@ class Section:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
     def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
-        """A setting that is a text, whether it stands in quotes or not."""
+        """Read a setting that is a text, whether it stands in quotes or not."""
         if key not in self.entries:
             return default
         value = self._read(self._path(key), self.entries[key][1], read, quotes=quotes)
         return default if value is None else value
 
     def plain(self, key: str, read: Callable[[str], T], default: T) -> T:
-        """A number, true or false: in quotes it is none, but "${NAME}" may become one."""
+        """Read a number, true or false: in quotes it is none, but "${NAME}" may become one."""
         return self.text(key, read, default, quotes=False)
 
     def optional(self, key: str, read: Callable[[str], T]) -> T | None:
-        """A text that may be null."""
+        """Read a text that may be null."""
         return self._read(self._path(key), self.entries[key][1], read) if self.gives(key) else None
 
     def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
-        """A list of texts; an empty one where there is none."""
+        """Read a list of texts; an empty one where there is none."""
         node = self.entries[key][1] if self.gives(key) else List(0, 0, [])
         if not isinstance(node, List):
             self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
@@ -147,7 +147,7 @@ class Section:
         return tuple(value for value in values if value is not None)
 
     def file(self, key: str) -> Path | None:
-        """A path, relative to the file's folder; None where it is null."""
+        """Read a path, relative to the file's folder; None where it is null."""
         path = self.optional(key, _path_text)
         return None if path is None else self.source.folder / path
 

@@ -50,7 +50,7 @@ def read(section: Section) -> PostgresSettings | None:
 
 
 def _address(text: str) -> _Address:
-    """postgresql://USER@HOST[:PORT]/DATABASE as parameters of libpq. Hosts may be several, with commas between them."""
+    """Read postgresql://USER@HOST[:PORT]/DATABASE as parameters of libpq. Hosts may be several, with commas between them."""
     match = _URL.fullmatch(text)
     if match is None or not text.isascii() or not text.isprintable():
         raise ValueError("expected postgresql://USER@HOST:PORT/DATABASE, such as postgresql://chatsvc@db.example.com/chatsvc")

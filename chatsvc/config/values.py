@@ -23,7 +23,7 @@ _MAX_USD = 100_000
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """A whole number in plain decimal digits: 0x10, 010, 1_000, 1e3 and 9:30 are none."""
+    """Make a reader of a whole number in plain decimal digits: 0x10, 010, 1_000, 1e3 and 9:30 are none."""
 
     def read(text: str) -> int:
         if not _WHOLE.fullmatch(text) or not least <= int(text) <= most:
@@ -34,7 +34,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def seconds(most: int) -> Callable[[str], float]:
-    """A duration that is longer than nothing."""
+    """Make a reader of a duration above 0."""
 
     def read(text: str) -> float:
         if not _DECIMAL.fullmatch(text) or not 0 < float(text) <= most:
@@ -45,7 +45,7 @@ def seconds(most: int) -> Callable[[str], float]:
 
 
 def interval(text: str) -> float:
-    """A time between two things that are done again and again, in seconds."""
+    """Read the time between two runs of regular work, in seconds."""
     match = _INTERVAL.fullmatch(text)
     if not match:
         raise ValueError("expected a time such as 30m, 24h or 7d")
@@ -53,7 +53,7 @@ def interval(text: str) -> float:
 
 
 def usd(text: str) -> int:
-    """A price in US dollars, as micro-dollars, exactly."""
+    """Read a price in US dollars, as micro-dollars, exactly."""
     match = _DECIMAL.fullmatch(text)
     if not match or len(match[2] or "") > 6 or int(match[1]) >= _MAX_USD:
         raise ValueError(f"expected US dollars for a million tokens: a number from 0 to {_MAX_USD}, at most 6 decimals, such as 0.10")
@@ -99,7 +99,7 @@ def email(text: str) -> str:
 
 
 def plan_name(text: str) -> str:
-    """The same, but `account set --plan none` takes an account's plan away."""
+    """Read a name, but not "none": `account set --plan none` takes an account's plan away."""
     if text == "none":
         raise ValueError("expected another name for a plan than none, which means that an account has no plan")
     return name(text)
@@ -116,7 +116,7 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """host:port; without a host every interface is meant."""
+    """Read host:port; without a host every interface is meant."""
     expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
     match = _LISTEN.fullmatch(text)
     if not match or int(match[3]) > 65535:
@@ -128,7 +128,7 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 
 def listen(text: str) -> tuple[str, int] | str:
-    """The same, or the path of a Unix socket after `unix:`."""
+    """Read host:port, or the path of a Unix socket after `unix:`."""
     path = text.removeprefix("unix:")
     if path != text and path.strip() and path.isprintable() and not path.endswith("/"):
         return path
@@ -139,7 +139,7 @@ def listen(text: str) -> tuple[str, int] | str:
 
 
 def origin(text: str) -> str:
-    """http(s)://host[:port]: others put the paths behind it."""
+    """Read http(s)://host[:port]: others put the paths behind it."""
     url = _url(text)
     if url is None or "/" in url.partition("://")[2]:
         raise ValueError("expected http:// or https://, a host and perhaps a port; no path, query, user or password")
@@ -159,14 +159,14 @@ def https_url(text: str) -> str:
 
 
 def domain(text: str) -> str:
-    """A name that an authority can look up. No address, no wildcard, at least one dot."""
+    """Read a name that an authority can look up. No address, no wildcard, at least one dot."""
     if not _is_host(text) or "." not in text or text.endswith(".") or "_" in text or text.rpartition(".")[2].isdigit():
         raise ValueError("expected the name of a host, such as bots.example.com: no address, no wildcard, no final dot, in ASCII (xn--)")
     return text.lower()
 
 
 def mailbox(text: str) -> tuple[str, str]:
-    """The sender of mails: name ("" for none) and address."""
+    """Read the sender of mails: name ("" for none) and address."""
     match = _MAILBOX.fullmatch(text.strip())
     name, address = (match[1] or match[2] or "", match[3]) if match else ("", text.strip())
     if not is_email(address) or not name.isprintable():
@@ -175,14 +175,14 @@ def mailbox(text: str) -> tuple[str, str]:
 
 
 def host(text: str) -> str:
-    """The name or address of a server, without a port. An IPv6 address has no brackets."""
+    """Read the name or address of a server, without a port. An IPv6 address has no brackets."""
     if not (_is_ipv6(text) and "%" not in text if ":" in text else _is_host(text)):
         raise ValueError("expected the name or the address of a host, without a port")
     return text.lower()
 
 
 def _url(text: str) -> str | None:
-    """The URL without a trailing slash, scheme and host in lower case. None where it is none."""
+    """Return the URL without a trailing slash, scheme and host in lower case. None where it is none."""
     match = _URL.fullmatch(text)
     if not match or not text.isascii() or not text.isprintable():
         return None
@@ -224,7 +224,7 @@ def _is_host(text: str) -> bool:
 
 
 def network(text: str) -> IPv4Network | IPv6Network:
-    """A network or a single address. An address with bits beyond its network is a slip."""
+    """Read a network or a single address. An address with bits beyond its network is a slip."""
     from ipaddress import ip_network
 
     try:

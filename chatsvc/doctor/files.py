@@ -216,7 +216,7 @@ def owner_of(folder: Path) -> str:
 
 
 def is_packaged() -> bool:
-    """Whether the user exists that the Debian package makes for the service."""
+    """Report whether the user exists that the Debian package makes for the service."""
     try:
         pwd.getpwnam(PACKAGED)
     except KeyError:

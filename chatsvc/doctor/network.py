@@ -98,16 +98,12 @@ def certificates(config: Config) -> Iterator[Finding]:
         yield report.fault("certificate", "certificate_expired", file=file, day=day)
     elif now < period.begin:
         yield report.fault("certificate", "certificate_early", file=file)
-    elif not _covers(period.names, host):
+    elif period.names and period.names.isdisjoint({host, f"*.{host.partition('.')[2]}"}):
         yield report.fault("certificate", "certificate_for_others", file=file, host=host)
     elif period.end - now < SOON_S:
         yield report.warning("certificate", "certificate_ending", file=file, day=day)
     else:
         yield report.ok("certificate", "certificate_good", file=file, day=day)
-
-
-def _covers(names: frozenset[str], host: str) -> bool:
-    return not names or host in names or f"*.{host.partition('.')[2]}" in names
 
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ class Scope(NamedTuple):
 
     @property
     def accounts(self) -> list[str] | None:
-        """Ids of the accounts in the scope, None for all."""
+        """Return the ids of the accounts in the scope, None for all."""
         return None if self.roles is None else list(self.roles)
 
 
@@ -65,7 +65,7 @@ ANONYMOUS = Caller(Actor("operator", "", ""), Scope({}), "web")
 
 
 def local_user(uid: int, name: str = "") -> Caller:
-    """The caller for a local user at the command line, who administers the whole installation."""
+    """Return the caller for a local user at the command line, who administers the whole installation."""
     return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
 
 

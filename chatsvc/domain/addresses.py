@@ -81,7 +81,7 @@ _PUBLIC_IPV6 = IPv6Network("2000::/3")
 
 
 def is_inside(address: IPAddress, allowed: Networks) -> bool:
-    """Whether an operator has listed the address in `webhooks.allowed_networks`."""
+    """Report whether an operator has listed the address in `webhooks.allowed_networks`."""
     return any(address in network for network in allowed)
 
 
@@ -107,7 +107,7 @@ def _is_listener(address: IPAddress, port: int, own: Own) -> bool:
 
 
 def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) -> None:
-    """Whether a connection to `address`:`port` may be opened; raises TargetRefused.
+    """Check that a connection to `address`:`port` may be opened; raises TargetRefused.
 
     Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused: a receiver on the same
     machine at another port is what such a network is listed for.
@@ -129,7 +129,7 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
 def check_answers(
     host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool
 ) -> tuple[IPAddress, ...]:
-    """The addresses of a name (one at least), each once. Raises TargetRefused where one of them may not be dialled.
+    """Return the addresses of a name (one at least), each once. Raises TargetRefused where one of them may not be dialled.
 
     A name leads either outside or to the operator's own networks, wholly: a mixture is how a name is made to slip from one to the
     other. `inside_only`: the name is one that could not be a public one (see Target).

@@ -17,7 +17,7 @@ class Allowance:
         self.reserved: dict[str, int] = {}
 
     def _left_of_plan(self, month: str) -> int:
-        """Messages that the plan still allows in `month`. Negative where credits pay for some in flight."""
+        """Count the messages that the plan still allows in `month`. Negative where credits pay for some in flight."""
         return max(0, self.limit - self.used.get(month, 0)) - self.reserved.get(month, 0)
 
     def left(self, month: str) -> int:
@@ -33,7 +33,7 @@ class Allowance:
         return HeldMessage(month, self)
 
     def give_back(self, month: str) -> None:
-        """Hold one message less."""
+        """Release a message that was held."""
         self.reserved[month] -= 1
         if not self.reserved[month]:
             del self.reserved[month]

@@ -65,7 +65,7 @@ class CapturedRecord(NamedTuple):
 
     @property
     def is_pending(self) -> bool:
-        """Whether nobody of the team has decided yet: a change is made in place."""
+        """Report whether nobody of the team has decided yet, so that a change is made in place."""
         return self.status in PENDING
 
 
@@ -145,7 +145,7 @@ class Request:
 
     @property
     def open_change(self) -> dict[str, str | None] | None:
-        """The change that waits for the team, or None."""
+        """Return the change that waits for the team, or None."""
         return json.loads(self.change) if self.change and self.follows is None else None
 
 
@@ -181,7 +181,7 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
 
 
 def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
-    """`captured` with only what may be kept. Contact data that the visitor has typed, a date that is real and lies ahead.
+    """Return `captured` with only what may be stored: contact data that the visitor has typed, a date that is real and lies ahead.
 
     `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
     code a telephone number without one gets. What is checked twice stays the same.
@@ -273,7 +273,7 @@ def open_change(change: str | None) -> OpenChange | None:
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:
-    """The instant of a local date and time, in Unix milliseconds. In an hour that the clocks skip, the one after it."""
+    """Return the instant of a local date and time, in Unix milliseconds. In an hour that the clocks skip, the one after it."""
     local = datetime.combine(day, clock, tzinfo=zone)
     return int(local.astimezone(UTC).timestamp()) * 1000
 

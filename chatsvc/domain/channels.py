@@ -72,13 +72,13 @@ class Channel(NamedTuple):
 
     @property
     def sites(self) -> list[str]:
-        """The origins that may embed the widget as they were set, and ANY_LINK for the page of its own."""
+        """Return the origins that may embed the widget as they were set, and ANY_LINK for the page of its own."""
         sites = self.settings.get("sites")
         return [str(site) for site in sites] if isinstance(sites, list) else []
 
     @property
     def origins(self) -> list[str]:
-        """The origins whose pages may embed the widget. A domain has its www with it."""
+        """Return the origins whose pages may embed the widget. A domain has its www with it."""
         sites = [site for site in self.sites if site != ANY_LINK]
         return list(dict.fromkeys([*sites, *(site.replace("://", "://www.", 1) for site in sites if _may_have_www(host_of(site)))]))
 
@@ -191,7 +191,7 @@ class NewMessage(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """The digest by which it is recognised when it comes again."""
+        """Return the digest by which the message is recognised when it comes again."""
         return digest_of(self.bot_id, self.channel, self.key)
 
 

@@ -51,7 +51,7 @@ def _fold_character(character: str) -> str:
 
 
 def _shaped(text: str) -> str:
-    """One spelling of accented letters, runs of white space as one."""
+    """Return a text with one spelling of accented letters, and single blanks for white space."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -109,7 +109,7 @@ def _without_address(word: re.Match[str]) -> str:
 
 
 def own_email(email: str, spoken: Iterable[str]) -> str | None:
-    """The address, in lower case, if it is one that the visitor typed."""
+    """Return the address in lower case, or None if the visitor has not typed it."""
     wanted = _lower(email.strip()).replace("ı", "i")
     if not wanted or len(wanted) > MAX_EMAIL:
         return None

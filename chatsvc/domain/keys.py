@@ -23,18 +23,18 @@ def _checksum(text: str) -> str:
 
 
 def generate() -> str:
-    """A new key; it is shown once and never kept."""
+    """Make a new key, which is shown once and never stored."""
     body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
     return body + _checksum(body)
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether shape and checksum are right, which needs no look-up."""
+    """Report whether shape and checksum are right, without a look-up."""
     return _SHAPE.fullmatch(key) is not None and _checksum(key[:-6]) == key[-6:]
 
 
 def digest(key: str) -> bytes:
-    """SHA-256 of the key: all that is kept of it (help/interface.md 3.1)."""
+    """Return the SHA-256 of the key, all that is stored of it (help/interface.md 3.1)."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -13,10 +13,10 @@ MAX_LENGTH = 128
 
 
 def is_tag(text: str) -> bool:
-    """Whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
+    """Report whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
     return len(text) <= MAX_LENGTH and _TAG.fullmatch(text) is not None
 
 
 def primary(tag: str) -> str:
-    """The language alone: `en` of `en-GB`."""
+    """Return the language alone: `en` of `en-GB`."""
     return tag.split("-", 1)[0].lower()

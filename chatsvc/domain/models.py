@@ -211,7 +211,7 @@ class Usage(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Every token of the reply, read and written."""
+        """Count every token of the reply, read and written."""
         return sum(self)
 
     def plus(self, other: Usage) -> Usage:

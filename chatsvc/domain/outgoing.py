@@ -41,18 +41,15 @@ def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]
         head = rest[:end]
         # A separator in the first half would leave a short part.
         cuts = [head.rfind(mark) + len(mark) for mark in _SEPARATORS if head.rfind(mark) >= end // 2]
-        cut = cuts[0] if cuts else _before_character(rest, end)
+        # The last one that divides no character of several code points.
+        places = (index for index in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(rest, index))
+        cut = cuts[0] if cuts else next(places, end)
         parts.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     return [*parts, rest] if rest else parts
 
 
 _JOINER, _MOST_MARKS = "\u200d", 64
-
-
-def _before_character(text: str, end: int) -> int:
-    """Return the last place up to `end` that divides no character of several code points."""
-    return next((index for index in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(text, index)), end)
 
 
 def _joins(text: str, index: int) -> bool:

@@ -82,7 +82,7 @@ class Listing(Generic[T]):
     next_cursor: str | None
 
     def pagination(self) -> Json:
-        """The `pagination` object of help/interface.md 4."""
+        """Return the `pagination` object of help/interface.md 4."""
         return {
             "limit": self.limit,
             "returned": len(self.items),
@@ -119,7 +119,7 @@ class Cursors:
         return mac.digest()[:_MAC_BYTES]
 
     def write(self, position: Position, walk: tuple[str | None, ...]) -> str:
-        """The cursor behind `position`; `walk` is the operation, the account and the filters."""
+        """Return the cursor behind `position`; `walk` is the operation, the account and the filters."""
         packed = _POSITION.pack(*position)
         return base64.urlsafe_b64encode(packed + self._mac(packed, walk)).decode().rstrip("=")
 

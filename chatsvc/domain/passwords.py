@@ -41,7 +41,9 @@ def is_common(password: str, common: Container[str]) -> bool:
     text = password.casefold()
     core = _ENDS.sub("", text)
     # Without a letter it is a date, a telephone number or the like.
-    if not core or _is_pattern(text):
+    steps = {ord(second) - ord(first) for first, second in pairwise(text)}
+    is_monotonous = len(set(text)) < 4 or len(_unit(text)) < 5 or len(steps) == 1  # few characters, repeats, or the alphabet
+    if not core or is_monotonous:
         return True
     units = [_unit(spelled) for spelled in (text, core, core.translate(_LEET))]
     return text in common or any(unit in common or _ENDS.sub("", unit) in common for unit in units)
@@ -53,12 +55,6 @@ def _unit(text: str) -> str:
         if text[:length] * (len(text) // length) + text[: len(text) % length] == text:
             return text[:length]
     return text
-
-
-def _is_pattern(text: str) -> bool:
-    """Report whether a text is monotonous: few different characters, repeats, or the alphabet."""
-    steps = {ord(second) - ord(first) for first, second in pairwise(text)}
-    return len(set(text)) < 4 or len(_unit(text)) < 5 or len(steps) == 1
 
 
 WINDOW_MS = 900_000

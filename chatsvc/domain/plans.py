@@ -21,12 +21,12 @@ class Plan(NamedTuple):
 
 
 def lowest_with(plans: Mapping[str, Plan], feature: str) -> str | None:
-    """The name of the lowest plan that has `feature` ("rest_api" or "webhooks"). None where no plan has it."""
+    """Return the name of the lowest plan that has `feature` ("rest_api" or "webhooks"). None where no plan has it."""
     return next((plan.name for plan in plans.values() if getattr(plan, feature)), None)
 
 
 def with_webhooks(plans: Mapping[str, Plan]) -> frozenset[str]:
-    """The names of the plans that have webhooks (help/webhooks.md 1)."""
+    """Return the names of the plans that have webhooks (help/webhooks.md 1)."""
     return frozenset(plan.name for plan in plans.values() if plan.webhooks)
 
 

@@ -58,18 +58,18 @@ class Target:
 
     @property
     def host_and_port(self) -> str:
-        """Host and port, as the field Host has them."""
+        """Return host and port, as the field Host has them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _USUAL[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as a URL has them."""
+        """Return scheme, host and port, as a URL has them."""
         return f"{self.scheme}://{self.host_and_port}"
 
     @property
     def url(self) -> str:
-        """The whole address, in the one spelling that is dialled."""
+        """Return the whole address, in the one spelling that is dialled."""
         return self.origin + self.path
 
 
@@ -79,7 +79,7 @@ def with_https(address: str) -> str:
 
 
 def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> Target:
-    """The target that `url` means, if it may be reached; raises TargetRefused. Names are not looked up. `plain`: http is accepted too."""
+    """Return the target that `url` means, if it may be reached; raises TargetRefused. Looks no name up. `plain`: http is accepted too."""
     scheme, authority, path = _split(url, plain=plain)
     host, port = _port(authority, scheme)
     address = _literal(host)
@@ -91,7 +91,7 @@ def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> 
 
 
 def _split(url: str, *, plain: bool) -> tuple[str, str, str]:
-    """Scheme, authority and path of a URL. The path has its query and is ready to be sent."""
+    """Return scheme, authority and path of a URL. The path has its query and is ready to be sent."""
     if not url:
         raise TargetRefused("the address is empty")
     if len(url) > MAX_CHARS:
@@ -114,7 +114,7 @@ def _split(url: str, *, plain: bool) -> tuple[str, str, str]:
 
 
 def _port(authority: str, scheme: str) -> tuple[str, int]:
-    """Host and port of an authority; an IPv6 address keeps its brackets."""
+    """Return host and port of an authority; an IPv6 address keeps its brackets."""
     host, rest = authority, ""
     if authority.startswith("["):
         literal, bracket, rest = authority.partition("]")
@@ -135,7 +135,7 @@ def _port(authority: str, scheme: str) -> tuple[str, int]:
 
 
 def _literal(host: str) -> IPAddress | None:
-    """The address that `host` spells; None where it is a name. Only the plain spellings are taken (1.2.3.4, [2001:db8::1])."""
+    """Return the address that `host` spells; None where it is a name. Only the plain spellings are taken (1.2.3.4, [2001:db8::1])."""
     if host.startswith("["):
         inner = host[1:-1]
         try:
@@ -155,7 +155,7 @@ def _literal(host: str) -> IPAddress | None:
 
 
 def _name(host: str) -> str:
-    """The host's name in ASCII; raises TargetRefused where it could be read in two ways."""
+    """Return the host's name in ASCII; raises TargetRefused where it could be read in two ways."""
     if "%" in host:
         raise TargetRefused("the host must not be percent-encoded")
     labels = [_ascii_label(label) for label in host.removesuffix(".").split(".")]
@@ -166,7 +166,7 @@ def _name(host: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
-    """One label as DNS has it. An international one must be in the form which every version of IDNA leaves as it is."""
+    """Return one label as DNS has it. An international one must be in the form which every version of IDNA leaves as it is."""
     label = label.translate(_ASCII_LOWER)
     if label.startswith("xn--"):
         try:
@@ -189,7 +189,7 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Whether nothing in the label would be mapped, dropped or split. `deviations`: they may be in it, as in xn-- form."""
+    """Report whether nothing in the label would be mapped, dropped or split. In xn-- form it may hold `deviations`."""
     return unicodedata.normalize("NFKC", label) == label and all((deviations and c in _DEVIATIONS) or _is_plain(c) for c in label)
 
 
@@ -200,7 +200,7 @@ def _is_plain(character: str) -> bool:
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
-    """Whether the name can only be one of an inner network. Raises TargetRefused where it may not be used at all."""
+    """Report whether the name can only be one of an inner network. Raises TargetRefused where it may not be used at all."""
     if name in own.hosts:
         raise TargetRefused(f"{name} is this service itself", OWN)
     if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):

@@ -9,7 +9,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now_ms() -> int:
-    """The wall clock."""
+    """Return the time of the wall clock."""
     return time.time_ns() // 1_000_000
 
 
@@ -44,12 +44,12 @@ def month(instant: int) -> str:
 
 
 def start_of_day(instant: int) -> int:
-    """00:00:00.000 UTC of the instant's day."""
+    """Return 00:00:00.000 UTC of the instant's day."""
     return instant - instant % DAY_MS
 
 
 def parse_utc(text: str) -> int:
-    """An ISO 8601 date or date and time, UTC where no zone is given. Raises ValueError, and OverflowError past the year 9999."""
+    """Read an ISO 8601 date or date and time, UTC where no zone is given. Raises ValueError, and OverflowError past the year 9999."""
     moment = datetime.fromisoformat(text.strip())
     # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -57,7 +57,7 @@ def parse_utc(text: str) -> int:
 
 
 def zone(name: str) -> tzinfo | None:
-    """The time zone of that name. None for one that this machine does not know, which must not cost a visitor the answer."""
+    """Return the time zone of that name. None for one that this machine does not know, which must not cost a visitor the answer."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -72,7 +72,7 @@ def existing(local: datetime, zone_of_it: tzinfo) -> datetime:
 
 
 def local(instant: int, zone_name: str) -> datetime:
-    """The wall clock in a time zone, naive; UTC where the zone is unknown."""
+    """Return the time of the wall clock in a time zone, naive; UTC where the zone is unknown."""
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)
 
 

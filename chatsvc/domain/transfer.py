@@ -166,7 +166,7 @@ _NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "fol
 
 
 def is_possible(kind: str, name: str, value: object, now: int) -> bool:
-    """Whether the service could have written this value into this field. `now` is in Unix milliseconds."""
+    """Report whether the service could have written this value into this field. `now` is in Unix milliseconds."""
     if value is None:
         return True
     if name.endswith("_at") or name == "at":
@@ -184,7 +184,7 @@ def is_possible(kind: str, name: str, value: object, now: int) -> bool:
 
 
 def is_consistent(kind: str, record: dict[str, Any]) -> bool:
-    """Whether the fields of a record fit one another."""
+    """Report whether the fields of a record fit one another."""
     if kind == "event":
         return bool(json.loads(record["data"]).get("id") == record["record_id"])
     if kind == "whatsapp_address":

@@ -122,29 +122,18 @@ class SiteDifference(NamedTuple):
         return {name: len(getattr(self, name)) for name in self._fields}
 
 
-class Robots:
+class Robots(NamedTuple):
     """Rules of a robots.txt for this program (RFC 9309): each with whether it allows, and its pattern."""
 
-    def __init__(self, rules: Iterable[tuple[bool, str]] = (), sitemaps: Sequence[str] = (), delay_s: float = 0.0) -> None:
-        self.rules, self.sitemaps, self.delay_s = list(rules), sitemaps, delay_s
-        self._prefixes: dict[str, bool] = {}
-        self._patterns: list[tuple[str, bool]] = []
-        for allowed, pattern in self.rules:
-            if "*" in pattern or pattern.endswith("$"):
-                self._patterns.append((pattern, allowed))
-            else:
-                self._prefixes[pattern] = allowed or self._prefixes.get(pattern, False)
-        self._lengths = sorted({len(prefix) for prefix in self._prefixes}, reverse=True)
+    rules: Sequence[tuple[bool, str]] = ()
+    sitemaps: Sequence[str] = ()
+    delay_s: float = 0.0
 
     def allows(self, url: str) -> bool:
         """Report whether a page may be read. The longest pattern that fits decides; of two of one length, the one that allows."""
         parts = urlsplit(url)
         path = unquote(parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        fitting = [(len(pattern), allowed) for pattern, allowed in self._patterns if _fits(path, pattern)]
-        prefix = next((path[:length] for length in self._lengths if path[:length] in self._prefixes), None)
-        if prefix is not None:
-            fitting.append((len(prefix), self._prefixes[prefix]))
-        return max(fitting)[1] if fitting else True
+        return max(((len(pattern), allowed) for allowed, pattern in self.rules if _fits(path, pattern)), default=(0, True))[1]
 
 
 def _fits(path: str, pattern: str) -> bool:

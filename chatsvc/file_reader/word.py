@@ -43,7 +43,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
             html = mammoth.convert_to_html(
                 _without_hidden(data),
                 style_map=_STYLES,
-                convert_image=_without_images,
+                convert_image=lambda _: [],
                 ignore_empty_paragraphs=False,
                 external_file_access=False,
             ).value
@@ -66,10 +66,6 @@ def _without_hidden(data: bytes) -> io.BytesIO:
                 part = _RUN.sub(lambda run: b"" if unseen.search(run[0]) else run[0], part)
             kept.writestr(info.filename, part)
     return copy
-
-
-def _without_images(_: object) -> list[object]:
-    return []
 
 
 def _check(name: str, data: bytes) -> None:

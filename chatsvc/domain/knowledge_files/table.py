@@ -41,7 +41,10 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     text = "\n".join(lines_of(text))
     # Excel's own line, which names the separator.
     named = _NAMED.match(text)
-    rows = _rows(text[named.end() if named else 0 :].split("\n"), named[1] if named else _separator(text), gathering, 2 if named else 1)
+    # Else it is the one that is most frequent in the first line, outside of quotes.
+    heads = _QUOTED.sub("", text.split("\n", 1)[0][:10_000])
+    separator = named[1] if named else max(_SEPARATORS, key=heads.count)
+    rows = _rows(text[named.end() if named else 0 :].split("\n"), separator, gathering, 2 if named else 1)
     first = next(rows, (1, []))
     if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
         rows, first = chain([first], rows), (first[0], list(_NEEDED))
@@ -133,12 +136,6 @@ def _header(first: tuple[int, list[str]], gathering: Gathering) -> list[str]:
     if twice:
         gathering.fault(line, "columns_twice", columns=twice)
     return [] if twice else [name if name in _READ else one_line(cell) for name, cell in zip(names, cells, strict=True)]
-
-
-def _separator(text: str) -> str:
-    """Return the separator that is most frequent in the first line, outside of quotes."""
-    first = _QUOTED.sub("", text.split("\n", 1)[0][:10_000])
-    return max(_SEPARATORS, key=first.count)
 
 
 def _rows(lines: list[str], separator: str, gathering: Gathering, first: int) -> Iterator[tuple[int, list[str]]]:
