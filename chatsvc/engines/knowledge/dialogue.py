@@ -104,7 +104,8 @@ class Dialogue(Requests):
             answer = self.business_answer(asked) or self.search(asked)
             if self.state.pending == "choices" and answer:
                 return answer
-            offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer")
+            answered = [act.text for act in self.plain_questions] if answer else ()
+            offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer", answered)
             return f"{answer or self.say('unknown')}\n\n{offer}"
         if wish == "complain" and not self.is_reachable and self.state.lines[-1:] != ["complain"]:
             self.state.add_line("complain")
