@@ -10,7 +10,7 @@ import phonenumbers
 
 from chatsvc.domain.contacts import abroad
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded, folded
+from chatsvc.language.folding import Folded, folded, masked
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import LanguageWords
 
@@ -96,12 +96,9 @@ def _is_no_word(letters: str) -> bool:
     return symbols.symbol_of(letters) == Kind.UNKNOWN.value and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
 
 
-def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> list[Contact]:
-    """Return the telephone numbers in E.164; `country` is that of numbers without a prefix."""
-    text = folded.text
-    for start, end in masked:
-        text = text[:start] + "\x00" * (end - start) + text[end:]
-    text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), text)
+def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Contact]:
+    """Return the telephone numbers in E.164 outside of `spans`; `country` is that of numbers without a prefix."""
+    text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
     found: list[Contact] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
         if contact := _phone(match, text, country, found[-1].end if found else 0):

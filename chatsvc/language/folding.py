@@ -1,6 +1,7 @@
 """Folded text and its words. Small letters without accents, the same whether or not Turkish is typed with its own letters."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,6 +55,13 @@ def fold_with_places(text: str) -> Folded:
 def folded(text: str) -> str:
     """Fold a text with its signs, as `fold_with_places` does."""
     return fold_with_places(text).text
+
+
+def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text of the same length in which these spans hold nothing."""
+    for start, end in spans:
+        text = text[:start] + "\x00" * (end - start) + text[end:]
+    return text
 
 
 def words(text: str) -> list[str]:

@@ -25,10 +25,10 @@ _INTERNATIONAL = _FOREIGN_FILE.words("alike")  # words used alike in all languag
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part
-_OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items_if_any("countries")}
+_OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items("countries")}
 # share of writers who leave accents out
 _UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.group("unmarked ").items()}
-_UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items_if_any("unmarked")}
+_UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items("unmarked")}
 _LISTED = 0.6  # share of the words of a message that stand in the list
 _ORDER = 4  # of the n-grams
 _SPELT = 0.45  # weight of a word outside of all lists

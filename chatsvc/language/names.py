@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.language import symbols
-from chatsvc.language.folding import fold_with_places, folded, words
+from chatsvc.language.folding import fold_with_places, folded, masked, words
 from chatsvc.language.language_detection import is_word
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import FOLDER, LanguageWords, WordFile
@@ -55,10 +55,7 @@ def find(text: str, values: Collection[Span], contacts: Collection[Span], asked:
     `values` are the spans of its other values, `contacts` those of telephone numbers and e-mail addresses; `asked` is what the bot
     asked for.
     """
-    plain = text
-    for start, end in contacts:
-        plain = plain[:start] + "\x00" * (end - start) + plain[end:]
-    return _announced(plain) or _standing(text, sorted({*values, *contacts}), asked, contact=bool(contacts))
+    return _announced(masked(text, contacts)) or _standing(text, sorted({*values, *contacts}), asked, contact=bool(contacts))
 
 
 def _announced(raw: str) -> Name | None:

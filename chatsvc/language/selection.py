@@ -17,10 +17,7 @@ _NOT_BEHIND = symbols.REJECTED | _WORDS.words("not_behind")
 _NOT_BEFORE, _NOT_BEHIND_WEAK, _NEGATED_QUESTION, _NO_REJECTION, _UNLESS_LAST, _CORRECTIONS, _TAKES = map(
     _WORDS.words, ("not_before", "not_behind_weak", "negated_question", "no_rejection", "unless_last", "corrections", "takes")
 )
-_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR, _AGES = map(
-    _WORDS.words, ("attributes", "articles", "but", "near", "links", "new", "or", "ages")
-)
-_MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = map(_WORDS.words, ("meant", "far_before", "moved_from", "moved_to"))
+_BUT, _NEAR, _NEW, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = map(_WORDS.words, ("but", "near", "new", "far_before", "moved_from", "moved_to"))
 _QUESTION = _WORDS.any_of("question", "(?:{})$")
 _WILL_NOT = _WORDS.any_of("will_not", "(?:{})$")
 _FROM = frozenset({Case.ABLATIVE, Case.POSSESSIVE_LOCATIVE, Case.LOCATIVE, Case.ATTRIBUTIVE, Case.ACCUSATIVE})
@@ -61,15 +58,10 @@ def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
     starts = [*(candidate.start for candidate in candidates[1:]), -1]
     before = [_refused_before(_before(line, candidate.start, end)) for candidate, end in zip(candidates, ends, strict=False)]
     behind = [_behind(line, candidate.end, start) for candidate, start in zip(candidates, starts, strict=True)]
-    rejected = [
+    return [
         before[index] or _refused_behind(gap, is_last=starts[index] < 0) or (starts[index] >= 0 and _corrected(gap))
         for index, gap in enumerate(behind)
     ]
-    for index, gap in enumerate(behind[:-1]):  # pazartesi ve salı olmaz
-        is_joint = rejected[index] or (rejected[index + 1] and not before[index + 1])
-        if gap and _are_near(gap, _LINKS) and is_joint:
-            rejected[index] = rejected[index + 1] = True
-    return rejected
 
 
 def _are_near(gap: list[Token], words: frozenset[str]) -> bool:
@@ -101,12 +93,6 @@ def _refused_before(tokens: list[Token]) -> bool:
         if text not in _NOT_BEFORE and not text.endswith(" but"):
             continue
         before, behind = texts[:index][-1:], texts[index + 1 :]
-        if text == "than" and before and before[0] in _NO_REJECTION:  # no later than 4
-            return False
-        if text == "instead":
-            return behind[:1] == ["of"] and _NEAR.issuperset(behind[1:])
-        if text == "rather":
-            return behind[:1] == ["than"]
         if text in _FAR_BEFORE or back <= 5:
             return not (_NEGATED_QUESTION.intersection(behind[:1]) or before in (["why"], ["if"]))
     return False
@@ -124,9 +110,6 @@ def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
             return True
         if text in _NOT_BEHIND or _WILL_NOT.search(text):
             return not (behind and _QUESTION.match(behind[0]))
-        # "Saturday for a full head", "for a 5 year old"
-        if text in _ATTRIBUTES and index and tokens[index - 1].text in _ARTICLES | _AGES:
-            continue
         if text in _NOT_BEHIND_WEAK:
             is_near = _NEAR.issuperset(behind)
             is_forward = not is_last and len(behind) <= 4 and (is_near or "," not in behind)
@@ -141,24 +124,13 @@ def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
 def _corrected(gap: list[Token]) -> bool:
     """Return whether the words between two candidates correct the first: `Tuesday, sorry, Wednesday`."""
     texts = [token.text for token in gap]
-    if len(gap) > 6 or (not _OR.isdisjoint(texts) and "rather" not in texts):
-        return False
-    if not _BUT.isdisjoint(texts) and not _MEANT.isdisjoint(texts):  # I said Monday but I need Wednesday
-        return True
-    for index, text in enumerate(texts):
-        if text == "no" and index and texts[index - 1] not in {",", "-", ".", "?"}:
-            continue
-        if text in _CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
-            return True
-    return False
+    return len(gap) <= _REACH and any(text in _CORRECTIONS for text in texts) and texts[-1:] != ["than"]
 
 
 def _moved_to(line: TokenLine, candidates: Sequence[Candidate], left: list[int]) -> int | None:
     """Return the index of the day an appointment is moved to, if one is moved."""
     first, last = candidates[left[0]], candidates[left[-1]]
     is_taking = any(token.text in _TAKES for token in line.tokens)
-    if is_taking and first.case == Case.ACCUSATIVE:  # 15:00'i 16:00 yapabilir miyiz
-        return left[1]
     is_moving = any(token.text.startswith(MOVES) for token in line.tokens)
     between = _behind(line, first.end, candidates[left[1]].start)
     is_from = first.case in _FROM or any(token.text in _MOVED_FROM for token in between)

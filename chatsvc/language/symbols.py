@@ -17,7 +17,7 @@ CASES = _NUMBERS.group("case ")
 CASE_OF = {suffix: case for case, suffixes in CASES.items() for suffix in suffixes}
 LOOSE_SUFFIXES = {int(digit): suffixes for digit, suffixes in _NUMBERS.group("loose ").items()}
 BEHIND_TEN = _NUMBERS.words("behind_ten")
-TENS = {language: frozenset(map(int, file.items_if_any("tens"))) for language, file in _NUMBERS.files.items()}
+TENS = {language: frozenset(map(int, file.items("tens"))) for language, file in _NUMBERS.files.items()}
 AMBIGUOUS_NUMBERS = _NUMBERS.words("ambiguous")
 SHORT_FORMS = _SPELLING.words("short_forms")
 DOUBTFUL_DAYS = _SPELLING.words("doubtful_days")
@@ -31,8 +31,8 @@ def _words_of_groups() -> dict[str, list[str]]:
     groups = {name: list(words) for name, words in _WORDS.group("").items() if "+" not in name}
     for name in _WORDS.names("", behind="+stems"):
         for file in _WORDS.files.values():
-            endings = ("", *file.items_if_any(f"{name}+endings"))
-            groups[name] += [stem + ending for stem in file.items_if_any(f"{name}+stems") for ending in endings]
+            endings = ("", *file.items(f"{name}+endings"))
+            groups[name] += [stem + ending for stem in file.items(f"{name}+stems") for ending in endings]
     return groups
 
 
@@ -55,7 +55,7 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
     for language, file in _NUMBERS.files.items():
         named = {name.partition("'")[::2]: words for name, words in file.group("").items() if name[0].isdigit()}
         single = [(int(value), case, word) for (value, case), words in named.items() for word in words]
-        tens = [(int(ten), named[ten, ""][0]) for ten in file.items_if_any("tens")]
+        tens = [(int(ten), named[ten, ""][0]) for ten in file.items("tens")]
         together = [(ten + value, case, name + word) for ten, name in tens for value, case, word in single if value < TEN]
         for value, case, word in (*single, *together):
             known.setdefault(word, (value, case, language))

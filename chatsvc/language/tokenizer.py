@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded
+from chatsvc.language.folding import Folded, masked
 from chatsvc.language.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
 
 # Visitors say what they want at the beginning or the end of a long message: of more than this, only the two ends are read.
@@ -50,12 +50,10 @@ def ends_of(text: str) -> tuple[str, tuple[int, int]]:
     return ends, (len(head) + 1, len(text) - len(ends))
 
 
-def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "") -> TokenLine:
-    """Tokenise a folded text; `masked` spans (e-mail addresses, telephone numbers, IBANs) hold no words. `raw` is the text as typed."""
+def line_of(folded: Folded, spans: Iterable[tuple[int, int]] = (), raw: str = "") -> TokenLine:
+    """Tokenise a folded text; `spans` (e-mail addresses, telephone numbers, IBANs) hold no words. `raw` is the text as typed."""
     text = _AM_PM.sub(lambda match: match[1] + "m" + " " * (len(match[0]) - 2), folded.text)
-    text = _H_CLOCK.sub(r"\1:\2", text)
-    for start, end in masked:
-        text = text[:start] + "\x00" * (end - start) + text[end:]
+    text = masked(_H_CLOCK.sub(r"\1:\2", text), spans)
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         tokens.extend(_tokens(match, text, raw, folded))

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
-from chatsvc.language.folding import Folded, fold_with_places, folded
+from chatsvc.language.folding import Folded, fold_with_places, folded, masked
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
@@ -156,10 +156,10 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     """Return what a text says; of one turn, the parts of the dialogue ask several times."""
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
-    masked = [*((address.start, address.end) for address in addresses), *contacts.other_numbers(message)]
-    numbers = contacts.phones(message, country, masked)
-    masked += [(number.start, number.end) for number in numbers]
-    line = line_of(message, masked, text)
+    taken = [*((address.start, address.end) for address in addresses), *contacts.other_numbers(message)]
+    numbers = contacts.phones(message, country, taken)
+    taken += [(number.start, number.end) for number in numbers]
+    line = line_of(message, taken, text)
     values: dict[str, Any] = {}
     spans: dict[str, Span] = {}
     for kind, several in (("email", addresses), ("phone", numbers)):
@@ -177,7 +177,7 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     if (wanted := selection.choose(line, clock_places, day_places)) is not None:
         values["time"] = dt.time(*divmod(clocks[wanted].value or 0, 60))
         spans["time"] = message.span(clock_places[wanted].start, clock_places[wanted].end)
-    places = [*masked, *((place.start, place.end) for place in clock_places)]
+    places = [*taken, *((place.start, place.end) for place in clock_places)]
     places += [(line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days]
     return TextReading(
         message,
@@ -299,7 +299,7 @@ def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str
     """Return the telephone number, and the place of digits that are meant as one and are none. `spans` gets the number's place."""
     if "phone" in reading.values:
         return reading.values["phone"], None
-    possible = contacts.possible(_blanked(text, reading.taken), country)
+    possible = contacts.possible(masked(text, reading.taken), country)
     if possible is None:
         return None, _written_number(text, [*reading.taken, *spans.values()], asked)
     number, span = possible
@@ -311,16 +311,9 @@ def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str
     return number, None
 
 
-def _blanked(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with blanks in place of the spans."""
-    for start, end in spans:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
-
-
 def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
     """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
-    for match in _DIGITS.finditer(_blanked(text, taken)):
+    for match in _DIGITS.finditer(masked(text, taken)):
         called = asked in ("phone", "contact") or contacts.is_announced(text, match.start())
         if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
             return match.span()

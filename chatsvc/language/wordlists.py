@@ -48,12 +48,8 @@ class WordFile:
         return self._values[name].replace("\n", " ")
 
     def items(self, name: str) -> list[str]:
-        """Return the items in their order; `_` in an item stands for a blank."""
-        return [item.replace("_", " ") for item in self._values[name].split()]
-
-    def items_if_any(self, name: str) -> list[str]:
-        """Return the items in their order, none where the name is missing."""
-        return self.items(name) if name in self._values else []
+        """Return the items in their order, none where the name is missing; `_` in an item stands for a blank."""
+        return [item.replace("_", " ") for item in self._values.get(name, "").split()]
 
     def words(self, name: str) -> frozenset[str]:
         """Return the items as a set."""
@@ -82,7 +78,7 @@ class LanguageWords:
 
     def items(self, name: str) -> list[str]:
         """Return the items of all languages in their order."""
-        return [item for file in self.files.values() for item in file.items_if_any(name)]
+        return [item for file in self.files.values() for item in file.items(name)]
 
     def words(self, name: str) -> frozenset[str]:
         """Return the items of all languages as a set."""

@@ -1,6 +1,7 @@
 """Engine without a model: answers, choices, honest refusals, and forms; no I/O, about a millisecond a turn."""
 
 import asyncio
+from collections.abc import Callable
 
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.fair_share import FairShare
@@ -10,8 +11,8 @@ class KnowledgeEngine:
     """Implementation of `engines.Engine`."""
 
     def __init__(self) -> None:
-        self._is_loaded = False
         self._share = FairShare()
+        self._reply: Callable[[Turn], Reply] | None = None
 
     async def start(self) -> None:
         """Do nothing: a service that nobody writes to needs no memory for words and rules."""
@@ -20,14 +21,9 @@ class KnowledgeEngine:
         """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
         try:
             async with asyncio.timeout(turn.timeout_s):
-                if not self._is_loaded:
-                    try:
-                        return await asyncio.to_thread(_first_reply, turn)
-                    finally:
-                        self._is_loaded = True
-                from chatsvc.engines.knowledge import dialogue
-
-                return await self._share.run(dialogue.reply, turn)
+                if self._reply is None:
+                    self._reply = await asyncio.to_thread(_load)
+                return await self._share.run(self._reply, turn)
         except TimeoutError:
             raise EngineError("timeout", "others were asked first for too long") from None
 
@@ -35,10 +31,10 @@ class KnowledgeEngine:
         """Do nothing; there are no connections."""
 
 
-def _first_reply(turn: Turn) -> Reply:
-    """Load words and rules, and answer."""
+def _load() -> Callable[[Turn], Reply]:
+    """Load words and rules, and return the function that answers."""
     from chatsvc.engines.knowledge import dialogue
     from chatsvc.language import values
 
     values.load()
-    return dialogue.reply(turn)
+    return dialogue.reply

@@ -212,18 +212,17 @@ def _leading_name(text: str, read: Values) -> str | None:
     """Return a name typed without capitals before a telephone number or an address: "sevgi aydin 0505 ..."."""
     contact = read.phone or read.email
     parts = text[: contact.start].replace(",", " ").split() if contact else []
-    if not 1 < len(parts) <= _LONGEST_NAME or not all(map(str.isalpha, parts)):
-        return None
-    folded = list(map(fold, parts))
-    if any(word in kind for word in folded for kind in (LIGHT, *TRIGGERS.values())):
-        return None
-    return " ".join(parts) if folded[0] in GIVEN_NAMES or not any(map(is_word, folded)) else None
+    return None if any(fold(part) in kind for part in parts for kind in (LIGHT, *TRIGGERS.values())) else _name(parts)
 
 
 def name_before_comma(text: str) -> str | None:
     """Return a name with capitals that stands before a comma: "Elif Yıldız, my cat is called Pamuk"."""
     parts = text.partition(",")[0].split() if "," in text else []
-    if not 1 < len(parts) <= _LONGEST_NAME or not all(part.isalpha() and part.istitle() for part in parts):
+    return _name(parts) if all(map(str.istitle, parts)) else None
+
+
+def _name(parts: Sequence[str]) -> str | None:
+    if not 1 < len(parts) <= _LONGEST_NAME or not all(map(str.isalpha, parts)):
         return None
     return " ".join(parts) if fold(parts[0]) in GIVEN_NAMES or not any(map(is_word, map(fold, parts))) else None
 

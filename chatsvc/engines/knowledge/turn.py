@@ -50,11 +50,9 @@ class DialogueTurn:
     # What the message says
 
     def does(self, *names: str) -> bool:
-        """Return whether a sentence of the message does one of these."""
         return any(act.name in names for act in self.acts)
 
     def only(self, *names: str) -> bool:
-        """Return whether all sentences do one of these."""
         return bool(self.acts) and all(act.name in names for act in self.acts)
 
     @property
@@ -70,7 +68,6 @@ class DialogueTurn:
 
     @property
     def plain_questions(self) -> list[Act]:
-        """Return the sentences that plainly ask."""
         return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
 
     @property
@@ -80,17 +77,14 @@ class DialogueTurn:
 
     @property
     def says_yes(self) -> bool:
-        """Return whether the message begins with a yes."""
         return any(word in forms.AGREES for word in self.words[:1])
 
     @property
     def says_no(self) -> bool:
-        """Return whether the message begins with a no."""
         return any(word in forms.DECLINES for word in self.words[:1])
 
     @property
     def names_part_of_day(self) -> bool:
-        """Return whether the message has a word such as "afternoon"."""
         return any(word in forms.PARTS for word in self.words)
 
     @cached_property
@@ -100,12 +94,10 @@ class DialogueTurn:
 
     @property
     def is_reachable(self) -> bool:
-        """Return whether the message has a telephone number or an e-mail address."""
         return bool(self.values.phone or self.values.email)
 
     @property
     def has_moment(self) -> bool:
-        """Return whether the message names a day or an hour."""
         return bool(self.values.date or self.values.time)
 
     @cached_property
@@ -130,7 +122,6 @@ class DialogueTurn:
     # What the turn keeps and says
 
     def form(self, draft: RequestDraft) -> RequestForm:
-        """Return the form of a draft."""
         return RequestForm(draft, self.bot, self.say, self.now)
 
     def draft(self, kind: str) -> RequestDraft:
