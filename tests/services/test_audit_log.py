@@ -19,6 +19,10 @@ from tests.fakes import ADMIN, START, FakeClock
 
 pytestmark = pytest.mark.postgres
 
+LOOKS = (
+    "appointments assignees attempt attempts audit compare drafts find history kept labels lint list preview_show quality rows run search"
+    " see sends sessions show show_change snippet split state today try type usage view"
+)
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -33,39 +37,7 @@ async def outcomes(app: App) -> list[tuple[str, str | None]]:
 
 def test_operations_without_a_record_only_look() -> None:
     words = {name.rpartition(".")[2] for name, operation in OPERATIONS.items() if operation.effect is Effect.LOOK}
-    assert words == {
-        "appointments",
-        "assignees",
-        "attempt",
-        "attempts",
-        "audit",
-        "compare",
-        "drafts",
-        "find",
-        "history",
-        "kept",
-        "labels",
-        "lint",
-        "list",
-        "preview_show",
-        "quality",
-        "rows",
-        "run",
-        "search",
-        "see",
-        "sends",
-        "sessions",
-        "show",
-        "show_change",
-        "snippet",
-        "split",
-        "state",
-        "today",
-        "try",
-        "type",
-        "usage",
-        "view",
-    }
+    assert words == set(LOOKS.split())
     looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
     assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()
 

@@ -167,7 +167,7 @@ async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatc
     monkeypatch.setattr(knowledge_work, "run", never)
     computations = previews.Computations(None)  # type: ignore[arg-type]  # it looks at no services
     for number, account in enumerate("aab"):
-        await computations.run(account, Computation(str(number), "bot", "lint"), {"account": account}, lambda _: None)
+        await computations.run(account, Computation(str(number), "bot", "lint"), {"account": account})
     assert begun == ["a", "b"]
     await computations.close()
 

@@ -71,7 +71,7 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
         after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
         return await previews.comparison(services, chatbot, past, before, after)
 
-    return await services.part(Computations).run(chatbot.account_id, computation, work, computation.take_changes)
+    return await services.part(Computations).run(chatbot.account_id, computation, work)
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, preview: str) -> Phrased:

@@ -41,7 +41,7 @@ _BATCH = 50  # questions between two reports of progress
 _LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
-KnowledgeContent = Whole
+KnowledgeContent = Whole  # for front ends
 Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
 
 
@@ -171,8 +171,12 @@ class Computation:
     def report(self, step: str, done: int, of: int) -> None:
         self.step, self.done, self.of = step, done, of
 
-    def take_changes(self, items: list[dict[str, Any]]) -> None:
-        """Take the outcome of a comparison."""
+    def take(self, items: list[dict[str, Any]]) -> None:
+        """Take the outcome of a check, or of a comparison."""
+        if self.kind == "lint":
+            self.findings = [LintFinding(**item) for item in items]
+            self.counts = Counter(finding.kind for finding in self.findings)
+            return
         self.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
         changes = [AnswerChange(**item) for item in items if "passed" not in item]
         self.counts = Counter(change.kind for change in changes)
@@ -190,21 +194,21 @@ class Computations:
         computation = self._kept.get(computation_id)
         return computation if computation and computation.bot_id == bot_id else None
 
-    async def run(self, account_id: str, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> Computation:
-        """Start a computation, whose items `take` gets at its end; wait a moment for it. `work` may be a function that prepares it."""
+    async def run(self, account_id: str, computation: Computation, work: Work) -> Computation:
+        """Start a computation and wait a moment for it. `work` may be a function that prepares it."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
             if evicted.task:
                 evicted.task.cancel()
-        computation.task = background.start(f"knowledge {computation.kind}", self._run(account_id, computation, work, take))
+        computation.task = background.start(f"knowledge {computation.kind}", self._run(account_id, computation, work))
         await background.wait(computation.finished, _PATIENCE_S)
         return computation
 
-    async def _run(self, account_id: str, computation: Computation, work: Work, take: Callable[[list[dict[str, Any]]], None]) -> None:
+    async def _run(self, account_id: str, computation: Computation, work: Work) -> None:
         try:
             async with self._slots.slot(account_id), asyncio.timeout(_LONGEST_S):
-                take(await knowledge_work.run(await work() if callable(work) else work, computation.report))
+                computation.take(await knowledge_work.run(await work() if callable(work) else work, computation.report))
             computation.state = "done"
         except (knowledge_work.WorkFailed, TimeoutError) as fault:
             reason = str(fault) or "it took too long"
@@ -252,7 +256,7 @@ async def compare(
     past = await past_questions(services, caller, bot=bot.id)
     work = await comparison(services, bot, past, before, after, phrasings=phrasings)
     computation = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
-    return await services.part(Computations).run(bot.account_id, computation, work, computation.take_changes)
+    return await services.part(Computations).run(bot.account_id, computation, work)
 
 
 async def comparison(
@@ -297,10 +301,4 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     version = await stored.whole(services.db, chatbot.id)
     versions = await services.offload(lambda: [knowledge_work.plain(*version)])
     work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
-    computation = Computation(str(uuid.uuid4()), chatbot.id, "lint")
-
-    def take(items: list[dict[str, Any]]) -> None:
-        computation.findings = [LintFinding(**item) for item in items]
-        computation.counts = Counter(finding.kind for finding in computation.findings)
-
-    return await services.part(Computations).run(chatbot.account_id, computation, work, take)
+    return await services.part(Computations).run(chatbot.account_id, Computation(str(uuid.uuid4()), chatbot.id, "lint"), work)

@@ -1,6 +1,5 @@
 """Composes mails in Turkish and English: notices to operators, and answers to visitors."""
 
-from collections.abc import Callable
 from datetime import date, time
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -9,7 +8,7 @@ from email.utils import formatdate
 
 from chatsvc.config.model import Smtp
 from chatsvc.domain import rich_text, times
-from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, URGENT, WAITING, WEBHOOK
+from chatsvc.domain.mails import TEST, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.services.conversations.calendar import Invitation
 from chatsvc.store.mails import NoticeDetail, OutgoingMail
@@ -33,7 +32,8 @@ def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
     if mail.causes > len(mail.details) > 0:
         parts.append(_text(language, "more", count=mail.causes - len(mail.details)))
     if public_url is not None and mail.kind != TEST:
-        parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
+        page = f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
+        parts.append(f"{public_url}{f'/webhooks?account={mail.account_id}&status=failed' if mail.kind == WEBHOOK else page}")
         parts.append(f"-- \n{_text(language, 'footer', url=f'{public_url}/me')}")
     return compose(mail, smtp, subject, "\n\n".join(parts) + "\n", language)
 
@@ -80,19 +80,6 @@ def decision(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None
     if stop_url is not None:
         text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
     return compose(mail, smtp, _text(tongue, "decision_subject", where=where, when=when), f"{text}\n", language, stop_url, invitation)
-
-
-def _records(mail: OutgoingMail) -> str:
-    return f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
-
-
-_PATHS: dict[str, Callable[[OutgoingMail], str]] = {
-    WAITING: _records,
-    REQUEST: _records,
-    APPOINTMENT: _records,
-    URGENT: _records,
-    WEBHOOK: lambda mail: f"/webhooks?account={mail.account_id}&status=failed",
-}
 
 
 def compose(
