@@ -31,10 +31,6 @@ class FolderBot(NamedTuple):
     knowledge: list[tuple[str, bytes]] | None
 
 
-class _LinkFound(Exception):
-    """A symbolic link in the folder."""
-
-
 def read_folder(folder: Path) -> list[FolderBot]:
     """Read every `*.yaml` with a `name`. Raises CommandError, and Refused with the faults of all files."""
     faults: list[dict[str, Any]] = []
@@ -88,12 +84,11 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
         if wanted.startswith(("/", "../")) or wanted == "..":
             reader.faults.append(BotFileFault(*position, "pattern_outside", {"pattern": pattern.text}))
             continue
-        try:
-            files = list(_fitting(folder, "", wanted.split("/"), set()))
-        except _LinkFound as fault:
-            reader.faults.append(BotFileFault(*position, "pattern_link", {"path": str(fault)}))
-            continue
-        if not files:
+        links: list[str] = []
+        files = list(_fitting(folder, "", wanted.split("/"), set(), links))
+        if links:
+            reader.faults.append(BotFileFault(*position, "pattern_link", {"path": links[0]}))
+        elif not files:
             reader.faults.append(BotFileFault(*position, "pattern_without_file", {"pattern": pattern.text}))
         paths |= dict.fromkeys(files)
     if len(paths) > _MOST_FILES:
@@ -105,8 +100,8 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
     return [] if reader.faults else [(posixpath.basename(file), _content(folder, file)) for file in paths]
 
 
-def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]]) -> Iterator[str]:
-    """List the files below a folder that fit a pattern's parts. `**` stands for any folders. Raises _LinkFound.
+def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]], links: list[str]) -> Iterator[str]:
+    """List the files below a folder that fit a pattern's parts, and add symbolic links to `links`. `**` stands for any folders.
 
     Each folder is looked at once for each part of the pattern: `seen` holds them.
     """
@@ -115,18 +110,18 @@ def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str
     seen.add((below, len(parts)))
     first, *rest = parts
     if first == "**" and rest:
-        yield from _fitting(folder, below, rest, seen)
+        yield from _fitting(folder, below, rest, seen, links)
     for entry in _entries(folder, below):
         if not (first == "**" or fnmatchcase(entry.name, first)):
             continue
         path = posixpath.join(below, entry.name)
         if entry.is_symlink():
-            raise _LinkFound(path)
-        if entry.is_dir(follow_symlinks=False):
+            links.append(path)
+        elif entry.is_dir(follow_symlinks=False):
             if first == "**":
-                yield from _fitting(folder, path, parts, seen)
+                yield from _fitting(folder, path, parts, seen, links)
             elif rest:
-                yield from _fitting(folder, path, rest, seen)
+                yield from _fitting(folder, path, rest, seen, links)
         elif not rest and entry.is_file(follow_symlinks=False):
             yield path
 

@@ -3,46 +3,34 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from chatsvc.domain.terminal import one_line
 
 _EVERY_S = 0.3
-
-
-class Progress:
-    """Progress callback: the step, the amount done, and the total, 0 if unknown."""
-
-    def __init__(self, what: str) -> None:
-        self._state = (what, 0, 0)
-        self._began = time.monotonic()
-
-    def __call__(self, what: str, done: int, of: int) -> None:
-        """Store the progress; a thread prints it every 0.3 s."""
-        self._state = (what, done, of)
-
-    def __str__(self) -> str:
-        what, done, of = self._state
-        far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
-        return f"{what}{far}, {time.monotonic() - self._began:.0f} s"
+# Takes the step, the amount done, and the total, 0 if unknown.
+Report = Callable[[str, int, int], None]
 
 
 @contextmanager
-def shown(what: str, *, prints: bool = False) -> Iterator[Progress]:
+def shown(what: str, *, prints: bool = False) -> Iterator[Report]:
     """Show the progress of work that takes longer than a moment, unless the command `prints` to a terminal meanwhile."""
-    progress, over = Progress(what), threading.Event()
+    state, began, over = [(what, 0, 0)], time.monotonic(), threading.Event()
 
     def show() -> None:
         while not over.wait(_EVERY_S):
-            print(f"\r\033[K{one_line(progress)}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
+            step, done, of = state[-1]
+            far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
+            line = one_line(f"{step}{far}, {time.monotonic() - began:.0f} s")
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
         print("\r\033[K", end="", file=sys.stderr, flush=True)  # noqa: T201
 
     thread = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() and not (prints and sys.stdout.isatty()) else None
     if thread:
         thread.start()
     try:
-        yield progress
+        yield lambda step, done, of: state.__setitem__(0, (step, done, of))
     finally:
         over.set()
         if thread:

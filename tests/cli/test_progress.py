@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ import time
 from chatsvc.cli import progress
 with progress.shown("adding", prints={prints}) as far:
     for number in range(10):
-        far("adding: lines", number, 10)
+        far("adding: lines", 1000 * number, 10000)
         time.sleep(0.1)
 print("done")
 """
@@ -50,7 +51,7 @@ def test_in_a_terminal_it_shows_how_far_it_is_and_leaves_nothing_behind(*, print
             seen += os.read(looks, 65536).decode()
     assert ("adding: lines" in seen) is not (prints and looked_at)
     if "adding" in seen:
-        assert "of 10 (" in seen
+        assert re.search(r"adding: lines [\d,]+ of 10,000 \(\d+ %\), \d+ s", seen)
         assert seen.replace("done\r\n", "").endswith("\r\033[K\r\nend")
     assert ("done" in seen) is looked_at
     assert (done.stdout == b"done\n") is not looked_at
@@ -59,10 +60,6 @@ def test_in_a_terminal_it_shows_how_far_it_is_and_leaves_nothing_behind(*, print
 def test_elsewhere_it_shows_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", LONG.format(prints=False)], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"done\n", b"")
-    report = progress.Progress("reading")
-    assert str(report) == "reading, 0 s"
-    report("searching", 5_000, 20_000)
-    assert str(report) == "searching 5,000 of 20,000 (25 %), 0 s"
 
 
 def test_sending_again_tells_how_many_of_all_events_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
