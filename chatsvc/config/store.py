@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 from chatsvc.config import values
 from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
@@ -27,17 +26,12 @@ _PORT = "5432"
 
 def settings(url: str, password: str) -> PostgresSettings:
     """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
-    return _settings(_address(url), Path.cwd(), Secret(password) if password else None)
+    return _in_folder(_address(url), Path.cwd(), Secret(password) if password else None)
 
 
-def _settings(address: _Address, folder: Path, password: Secret | None, connections: int = DEFAULT_CONNECTIONS) -> PostgresSettings:
+def _in_folder(address: PostgresSettings, folder: Path, password: Secret | None) -> PostgresSettings:
     files = {name: str(folder / value) for name, value in address.parameters.items() if name in _FILES}
-    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password, connections)
-
-
-class _Address(NamedTuple):
-    url: str
-    parameters: Mapping[str, str]
+    return replace(address, parameters=MappingProxyType({**address.parameters, **files}), password=password)
 
 
 def read(section: Section) -> PostgresSettings | None:
@@ -46,10 +40,10 @@ def read(section: Section) -> PostgresSettings | None:
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
     for key in ("password", "password_file"):
         section.need(key, ["url"], "expected url beside it: the address of the database")
-    return _settings(address, section.source.folder, password, connections) if address else None
+    return replace(_in_folder(address, section.source.folder, password), connections=connections) if address else None
 
 
-def _address(text: str) -> _Address:
+def _address(text: str) -> PostgresSettings:
     """Read postgresql://USER@HOST[:PORT]/DATABASE as parameters of libpq. Hosts may be several, with commas between them."""
     match = _URL.fullmatch(text)
     if match is None or not text.isascii() or not text.isprintable():
@@ -70,7 +64,7 @@ def _address(text: str) -> _Address:
     else:
         hosts, ports = _places(places)
     chosen = {**parameters, "host": hosts, "port": ports, "user": unquote(user), "dbname": unquote(database)}
-    return _Address(text, chosen)
+    return PostgresSettings(text, chosen, None)
 
 
 def _places(places: str) -> tuple[str, str]:
