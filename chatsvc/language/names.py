@@ -139,6 +139,9 @@ def _continues(word: str, base: str, taken: Sequence[re.Match[str]], *, sure: bo
     return cased or not is_ordinary(base)
 
 
+_MOST_PARTS = 3  # of a name that begins with one that is not known
+
+
 def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Name | None:
     """Return the name that stands for itself: where one is asked for, beside contact data or other values, or as a signature."""
     pieces = [run for run in _pieces(text, values, asked=asked == "name") if run]
@@ -195,6 +198,8 @@ def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
         return []
     if len(run) > 1 and _base(run[-1][0]) in _COURTESIES:
         return run[:-1] if asked else []
+    if len(run) > _MOST_PARTS and not _is_given(run[0]):  # "belgemi getiriyorum zeynep kurt"
+        return next((run[start:] for start in range(1, len(run)) if _is_given(run[start])), run)
     return run
 
 

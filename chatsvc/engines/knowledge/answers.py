@@ -30,6 +30,7 @@ _TALK = {
 _MOST_ASKED, _MOST_CHOICES, _MOST_LEARNED = 2, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
 _BESIDE = 0.5  # confidence of an answer beside a form
+_HOURS = "?hours"  # in the place of the last question
 _AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
 
 
@@ -62,7 +63,15 @@ class Answers(DialogueTurn):
             answer = clause
         if answer:
             self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
+            self.state.last_question = _HOURS if "hours" in business.kinds_of(text, self.bot.name) else ""
         return answer
+
+    def hours_again(self) -> str | None:
+        """Answer "and on Sunday?" after a question for the opening hours."""
+        if self.state.last_question != _HOURS or not self.values.date or self.values.time or _naming(self.text):
+            return None
+        self.evidence = Evidence((), "answer", 1.0)
+        return business.hours_answer(self.bot, self.say, self.text, self.now)
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
         """Answer the questions of a message one by one, if one is about the business or several have an answer."""
@@ -180,6 +189,12 @@ class Answers(DialogueTurn):
         """Search the knowledge; a question without a subject of its own leans on the last one."""
         named = sum(word not in business.LIGHT for word in words(text))
         return self.turn.knowledge.search(text, self.language, subject=self.state.subject if named < FEW_WORDS else None)
+
+    def find_subject(self, text: str) -> None:
+        """Lean later questions on what the knowledge has on a text."""
+        result = self._find(text)
+        if result.hits and result.confidence >= _BESIDE:
+            self.state.subject = result.hits[0].entry.question
 
     def _told(self, result: SearchResult) -> str:
         fact = _fact(result.hits[0])

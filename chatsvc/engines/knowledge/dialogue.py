@@ -82,7 +82,7 @@ class Dialogue(Requests):
         self.state.settle()
         if self.wish:
             return self._grant(self.wish)
-        if answer := self.business_answer(self.text):
+        if answer := self.business_answer(self.text) or self.hours_again():
             return answer
         return self._take_volunteered() or self._answer()
 

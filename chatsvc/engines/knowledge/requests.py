@@ -34,6 +34,8 @@ class Requests(Records):
             self._keep_words(form, read, given, answered)
         if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
             draft.skipped.append("name")  # it is noted at once, and the name asked for after it
+        if self.wish:  # what is wished is what the questions beside the form are about
+            self.find_subject(self.text)
         self.state.settle()
         self.state.draft, self.state.earlier = draft, []
         lead = [self.say(opening)]

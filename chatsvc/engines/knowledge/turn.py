@@ -34,6 +34,7 @@ class DialogueTurn:
         self.language = self.state.language = self._spoken()
         self.say = catalogue.of_bot(turn.bot, self.language)
         self.acts = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(self.text)]
+        self.keep_earlier(_unanswered(turn))
         # The reply in the making.
         self.choices: tuple[str, ...] = ()
         self.captured: Captured | None = None
@@ -148,8 +149,8 @@ class DialogueTurn:
     def offer_appointment(self) -> str:
         """Offer an appointment with the values of the message."""
         draft = self.draft("appointment")
-        self.form(draft).take(self.text, None, self.values)
-        return self.offer(draft, "offer.appointment")
+        _, remarks = self.form(draft).take(self.text, None, self.values)
+        return " ".join([*remarks, self.offer(draft, "offer.appointment")])
 
     def keep_earlier(self, texts: Sequence[str]) -> None:
         """Keep what was said for a wish that may follow."""
@@ -171,3 +172,9 @@ class DialogueTurn:
         self.state.lines = [known for known in self.state.lines if known != key]
         self.state.add_line(key)
         return line
+
+
+def _unanswered(turn: Turn) -> list[str]:
+    """Return the messages since the last reply, which got none."""
+    replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
+    return [message.content for message in turn.history[replies[-1] + 1 if replies else 0 :]]
