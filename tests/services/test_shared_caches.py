@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from chatsvc.domain import keys as key_rules
-from chatsvc.domain import times
-from chatsvc.domain.channels import WEB, Channel
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.services.accounts.account_cache import SharedAccounts
-from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannels, new_web_secrets, seal
-from chatsvc.services.knowledge.knowledge_cache import SharedKnowledge
-from chatsvc.store import accounts, bots, facts, keys, knowledge
-from chatsvc.store import channels as stored_channels
+from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
+from chatsvc.store import accounts, bots, keys, knowledge
 from chatsvc.store.database import Database
-from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from tests.fakes import START
 from tests.postgres import Postgres, open_store
@@ -133,7 +126,7 @@ def questions(found: Knowledge) -> set[str]:
 
 @pytest.mark.postgres
 async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> None:
-    cache, bot = SharedKnowledge(db), new_bot()
+    cache, bot = KnowledgeCache(db, shared=True), new_bot()
     first = await cache.of(bot)
     assert await cache.of(bot) is first
     entry = Entry("another", "another question", (), "another answer", "en", "")
@@ -150,17 +143,3 @@ async def test_an_index_is_kept_until_the_knowledge_changes(db: Database) -> Non
     # A bot without any change has an index too.
     await bots.create(db, new_bot("new"), 10)
     assert questions(await cache.of(new_bot("new"))) == set()
-
-
-@pytest.mark.postgres
-async def test_channels_are_as_the_store_has_them(db: Database) -> None:
-    key = MasterKey(secrets.token_bytes(32))
-    await facts.belongs_to(db, key)
-    cache = OpenChannels(db, key, times.now_ms)
-    assert await cache.of_bot("bot") == {}
-    channel = Channel("channel", "bot", WEB, "active", {}, None, START, START)
-    await stored_channels.put(db, channel, lambda *_: seal(key, "channel", json.dumps(new_web_secrets())))
-    (found,) = (await cache.of_bot("bot")).values()
-    assert (found.channel.id, set(found.secrets)) == ("channel", {VISITORS})
-    await stored_channels.remove(db, channel)
-    assert await cache.of_bot("bot") == {}

@@ -46,10 +46,7 @@ async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, W
 
 
 async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
-    """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent.
-
-    Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of help/webhooks.md 7.
-    """
+    """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent."""
     state, chatbot = await bots.resolve(services, caller, bot)
     if state.account.plan not in _plans(services):
         raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(_plans(services)))

@@ -155,14 +155,14 @@ def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None
         time_ = time.fromisoformat(clock if clock is not None else old.time if old else "").replace(second=0, microsecond=0, tzinfo=None)
     except ValueError:
         raise refusals.time_unknown(time=clock or "") from None
-    at, now = instant(date_, time_, captures.zone_of(bot)), services.clock()
-    if times.local(at, bot.timezone).time() != time_:
+    moment, now = instant(date_, time_, captures.zone_of(bot)), services.clock()
+    if times.local(moment, bot.timezone).time() != time_:
         raise refusals.time_unknown(time=f"{day} {clock}")
     if old and (old.date, old.time) == (date_.isoformat(), f"{time_:%H:%M}"):
         return None
-    if not now < at <= now + FURTHEST_DAYS * times.DAY_MS:
+    if not now < moment <= now + FURTHEST_DAYS * times.DAY_MS:
         raise refusals.appointment_time_refused(date=date_.isoformat(), time=f"{time_:%H:%M}", days=FURTHEST_DAYS)
-    return AppointmentMove(date_.isoformat(), f"{time_:%H:%M}", at)
+    return AppointmentMove(date_.isoformat(), f"{time_:%H:%M}", moment)
 
 
 async def find(services: Services, caller: Caller, *, record: str) -> InboxItem:

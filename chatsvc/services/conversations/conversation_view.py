@@ -96,8 +96,8 @@ async def show(
     from chatsvc.engines import language
 
     async with services.big_reads:
-        found = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
-    view = existing(found, conversation)
+        thread = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
+    view = existing(thread, conversation)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for origin in evidence for entry in origin.get("entries", ())}
     known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}

@@ -41,10 +41,8 @@ async def reply(
 ) -> OperatorMessage:
     """Write a message to the visitor, which takes the conversation unless `takes` is False.
 
-    A local user writes for the operator who has it.
-
-    Raises Refused for an empty text, a paused channel, and a conversation that another operator has. `key` is the digest that recognises
-    a message which may come again; raises AlreadyWritten.
+    A local user writes for the operator who has it. `key` is the digest that recognises a message which may come again; raises
+    AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     own = await handler_of(services, caller, conversation, None)
@@ -89,10 +87,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Set a conversation aside as done: nobody is missed in it, and the bot has it again, which says nothing of it.
-
-    Raises `conversation_taken` for an operator where another one has it.
-    """
+    """Set a conversation aside as done: nobody is missed in it, and the bot has it again, which says nothing of it."""
     own = await handler_of(services, caller, conversation, None)
 
     def check(current: Conversation) -> None:

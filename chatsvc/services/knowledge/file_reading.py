@@ -129,8 +129,8 @@ def program(argument: str) -> list[str]:
 def environment() -> dict[str, str]:
     """Return what the program needs to start, and nothing else: the environment holds secrets."""
     # The single-file binary finds by these that it is unpacked already.
-    kept = {name: value for name, value in os.environ.items() if name.startswith("_PYI_") or name == "LD_LIBRARY_PATH"}
-    return {**kept, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
+    needed = {name: value for name, value in os.environ.items() if name.startswith("_PYI_") or name == "LD_LIBRARY_PATH"}
+    return {**needed, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
 
 
 def _result(name: str, result: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:

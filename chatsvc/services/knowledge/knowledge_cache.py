@@ -19,15 +19,26 @@ LARGE = 500  # entries from which on an index is built when the service starts
 
 
 class KnowledgeCache:
-    """Least-recently-used cache; concurrent callers wait for the same build."""
+    """Least-recently-used cache; concurrent callers wait for the same build.
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    shared: other processes write to the store too, so that an index counts until the knowledge in the store has another version.
+    """
+
+    def __init__(self, db: Database, *, shared: bool = False) -> None:
+        self._db, self._shared = db, shared
+        # Of bots: the version of the knowledge, and that of the account when it was read, which grows with it.
+        self._versions: dict[str, tuple[int, int | None]] = {}
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
     async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
         """Load a bot's knowledge; raises StoreUnavailable. `settings`: the version of its account, where the caller has that of now."""
-        del settings
+        before, read_with = self._versions.get(bot.id, (None, None))
+        if self._shared and (settings is None or settings != read_with):
+            # Read before the entries: an index that is newer than its version is built again, an older one is never kept.
+            version = await knowledge.version(self._db, bot.id)
+            if before not in (None, version):
+                self.invalidate(bot.id)
+            self._versions[bot.id] = version, settings
         key = (bot.id, bot.language)
         build = self._builds.pop(key, None)
         if build is None or (build.done() and (build.cancelled() or build.exception())):
@@ -63,22 +74,3 @@ def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
     return index
-
-
-class SharedKnowledge(KnowledgeCache):
-    """Keeps an index until the knowledge in the store has another version."""
-
-    def __init__(self, db: Database) -> None:
-        super().__init__(db)
-        # Of bots: the version of the knowledge, and that of the account when it was read, which grows with it.
-        self._versions: dict[str, tuple[int, int | None]] = {}
-
-    async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
-        before, at = self._versions.get(bot.id, (None, None))
-        if settings is None or settings != at:
-            # Read before the entries: an index that is newer than its version is built again, an older one is never kept.
-            version = await knowledge.version(self._db, bot.id)
-            if before not in (None, version):
-                self.invalidate(bot.id)
-            self._versions[bot.id] = version, settings
-        return await super().of(bot)

@@ -61,7 +61,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
                 conversation = (bot.id, channel, message.user_id)
                 history = await conversations.history(services.db, conversation, _MOST_EARLIER, services.clock())
                 waiting = services.account_cache.unanswered.get(conversation, [])
-                earlier = [one.content for one in reversed([*history.messages, *waiting]) if one.role == "user"]
+                earlier = [previous.content for previous in reversed([*history.messages, *waiting]) if previous.role == "user"]
             question = await services.threads.run(partial(_question, message.message, bot, message.language, earlier), bot.account_id)
             if question is None:
                 return

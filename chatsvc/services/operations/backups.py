@@ -57,10 +57,7 @@ class BackupStream(NamedTuple):
 
 
 async def create(services: Services, _: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
-    """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups.
-
-    Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
-    """
+    """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups."""
     folder, now = services.config.backup.folder, services.clock()
     target = folder / NAME.format(_stamp(now)) if keep else services.config.data_dir / f"{OUTGOING}{uuid.uuid4().hex}"
     source = services.db.backup_source()
@@ -105,10 +102,7 @@ async def read(services: Services, caller: Caller, *, backup: str) -> BackupStre
 
 
 async def keep(services: Services) -> str | None:
-    """Write the scheduled backup if it is due, and delete the oldest ones. Returns its name if one was written.
-
-    Raises StoreUnavailable, and OSError where the folder cannot be used.
-    """
+    """Write the scheduled backup if it is due, and delete the oldest ones. Returns its name if one was written."""
     settings, now = services.config.backup, services.clock()
     if settings.every_s is None:
         return None
@@ -140,10 +134,7 @@ def clear_outgoing(config: Config) -> None:
 
 
 def verify(file: Path, master_key: bytes | None = None) -> Backup:
-    """Restore a backup to a temporary folder and check it by `master_key` or the key in it. It is valid if it has no faults.
-
-    Raises `backup_unreadable`.
-    """
+    """Restore a backup to a temporary folder and check it by `master_key` or the key in it. It is valid if it has no faults."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
         try:
             examined = backup.examine(file, Path(folder) / "restored.db", [master_key] if master_key else [], contained=master_key is None)
@@ -155,10 +146,7 @@ def verify(file: Path, master_key: bytes | None = None) -> Backup:
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
-    """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database.
-
-    Raises Refused while a service runs, for a newer database, a faulty backup or a missing master key.
-    """
+    """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database."""
     folder = Folder(config.data_dir)
     folder.prepare()
     try:

@@ -210,9 +210,9 @@ async def list_all(
     """List mails, newest first. `status` is one of domain.mails.STATES."""
     if status is not None and status not in STATES:
         raise refusals.status_unknown(status=status, known=list(STATES))
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    found = await stored.page(services.db, limit + 1, *(place or ()), state=status)
-    return paging.page_of(found, limit, lambda mail: paging.position(mail.number))
+    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
+    mails = await stored.page(services.db, limit + 1, *(position or ()), state=status)
+    return paging.page_of(mails, limit, lambda mail: paging.position(mail.number))
 
 
 async def test(services: Services, _: Caller, *, email: str) -> Mail:

@@ -24,10 +24,7 @@ class Rotation(NamedTuple):
 
 
 async def rotate(services: Services, _: Caller, *, key: str | None = None) -> Rotation:
-    """Replace the master key by `key` (64 hexadecimal digits), or by a random one.
-
-    Raises `master_key_configured` if no key is given and the configuration gives the present one.
-    """
+    """Replace the master key by `key` (64 hexadecimal digits), or by a random one."""
     held = services.secret
     if key is None and held.file is None:
         raise refusals.master_key_configured()

@@ -43,10 +43,7 @@ async def add(
     name: str | None = None,
     language: str | None = None,
 ) -> NewOperator:
-    """Add an operator: an administrator, or with an account's role. The set-up link is mailed, or returned where no mail is set up.
-
-    Raises `operator_exists`, `role_missing`, and `operator_shared` for one of other accounts: an administrator gives the role.
-    """
+    """Add an operator: an administrator, or with an account's role. The set-up link is mailed, or returned where no mail is set up."""
     _check_administers(caller, "operator.add", needed=admin)
     faults = refusals.Faults()
     with faults:
@@ -113,11 +110,7 @@ async def change(
     timezone: str | None = None,
     admin: bool | None = None,
 ) -> Operator | Unchanged:
-    """Change the given fields. The role "none" takes away the role in an account, and "" the time zone.
-
-    Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
-    once.
-    """
+    """Change the given fields. The role "none" takes away the role in an account, and "" the time zone."""
     operator = await find(services, caller, email)
     _check_administers(caller, "operator.set", needed=admin is not None)
     given = {"name": name, "language": language, "timezone": timezone, "notices": notices}

@@ -26,9 +26,9 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
     return signed_in
 
 
-async def begin_attempt(services: Services, email: str, place: str, *, is_known: bool) -> SignInAttempt:
+async def begin_attempt(services: Services, email: str, client: str, *, is_known: bool) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
-    attempt = await sign_in_failures.begin(services.db, email, place, services.clock(), is_known=is_known)
+    attempt = await sign_in_failures.begin(services.db, email, client, services.clock(), is_known=is_known)
     if isinstance(attempt, int):
         raise refusals.too_many_attempts(retry_after=attempt)
     return attempt

@@ -31,10 +31,7 @@ SEEN_EVERY_MS = 60_000
 
 
 async def create(services: Services, _: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
-    """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`.
-
-    Raises `sign_in_failed`, which an unknown address gets after the same time, and `too_many_attempts`.
-    """
+    """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`."""
     email = _typed_email(email)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
@@ -107,7 +104,6 @@ async def set_password(
 
     A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's; it may be left out where the operator
     has one.
-    Raises `link_invalid`, `password_wrong`, or the rule that the name or the password breaks.
     """
     if token is not None:
         return await _set_up(services, token, password, name.strip(), browser, address)
@@ -115,10 +111,10 @@ async def set_password(
     new = passwords.check(password, signed_in.operator.email, _common())
     old = await confirm_password(services, signed_in, current or "")
     hashed = await own_session.hashed(services, new)
-    made, digest = _new(services, signed_in.operator, signed_in.session.browser, signed_in.session.address, verified=True)
-    if not await stored.set_password(services.db, old, hashed, made.session, digest):
+    session, digest = _new(services, signed_in.operator, signed_in.session.browser, signed_in.session.address, verified=True)
+    if not await stored.set_password(services.db, old, hashed, session.session, digest):
         raise refusals.password_wrong()
-    return made
+    return session
 
 
 async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
@@ -147,10 +143,7 @@ async def find_link(services: Services, token: str) -> UsableLink | None:
 
 
 async def ask_for_link(services: Services, email: str, address: str) -> None:
-    """Mail a set-up link to the operator of an address, if there is one. The caller does not learn whether there is.
-
-    Raises `mail_not_set_up`, and `too_many_attempts` for a client's address that asks too often.
-    """
+    """Mail a set-up link to the operator of an address, if there is one. The caller does not learn whether there is."""
     if not services.sends_mail:
         raise refusals.mail_not_set_up()
     email = _typed_email(email)
