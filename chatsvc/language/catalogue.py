@@ -81,7 +81,6 @@ def names() -> list[str]:
 
 
 def sentences(key: str) -> dict[str, str]:
-    """Return a sentence by language."""
     return {language: _sentences(language)[key] for language in languages() if key in _sentences(language)}
 
 
@@ -93,7 +92,6 @@ def placeholders(key: str) -> frozenset[str] | None:
 
 
 def yes_no(language: str) -> tuple[str, ...]:
-    """Return the words for yes and no."""
     return tuple(say("yes_no", language).split())
 
 
@@ -126,16 +124,13 @@ class BotSentences:
 
     @property
     def days(self) -> tuple[str, ...]:
-        """The names of the days, Monday first."""
         return tuple(say("days", self.language).split())
 
     @property
     def yes_no(self) -> tuple[str, ...]:
-        """The choices of a question that is answered by yes or no."""
         return yes_no(self.language)
 
     def date(self, value: date) -> str:
-        """Return a date in words."""
         return day(value, self.language)
 
 

@@ -50,7 +50,6 @@ _OTHER_NUMBER = re.compile(
     _WORDS.any_of("other_number", r"\b(?:{})\w{0,30}+").pattern
     + _WORDS.any_of("other_number_of", r"(?:['\s:#.\-]{1,9}(?:{})){0,6}[\s:#.,\-]{0,20}$").pattern
 )
-_NUMBER_WORD = _WORDS.any_of("other_number_of", r"\b(?:{})(?![a-z])")
 _TELEPHONE = _WORDS.any_of("telephone", r"\b(?:{})[a-z']*")
 # any address and any long number, to be masked: more than can be read as contact data
 _ANY_CONTACT = re.compile(
@@ -92,7 +91,6 @@ def other_numbers(folded: Folded) -> list[tuple[int, int]]:
 
 
 def _is_no_word(letters: str) -> bool:
-    """Tell the letters of a plate (34 ABC 123) from a word ("11 at 20")."""
     return symbols.symbol_of(letters) == Kind.UNKNOWN.value and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
 
 
@@ -136,13 +134,17 @@ def _plainly_mobile(digits: str, country: str) -> bool:
 
 @lru_cache(maxsize=4_000)
 def _valid(number: str, country: str) -> str | None:
+    parsed = _parsed(number, country)
+    return (
+        phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164) if parsed and phonenumbers.is_valid_number(parsed) else None
+    )
+
+
+def _parsed(number: str, country: str) -> phonenumbers.PhoneNumber | None:
     try:
-        parsed = phonenumbers.parse(number, country)
+        return phonenumbers.parse(number, country)
     except phonenumbers.NumberParseException:
         return None
-    if not phonenumbers.is_valid_number(parsed):
-        return None
-    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
 
 
 def is_announced(text: str, start: int) -> bool:
@@ -151,12 +153,9 @@ def is_announced(text: str, start: int) -> bool:
     return bool(_TELEPHONE.search(before)) and not _OTHER_NUMBER.search(before)
 
 
-def names_other_number(text: str, end: int | None = None) -> bool:
-    """Return whether a text names a number that is no telephone's: "the label number", or does so right before `end`."""
-    if end is not None:
-        return bool(_OTHER_NUMBER.search(folded(text[max(0, end - 45) : end])))
-    line = folded(text)
-    return any(_OTHER_NUMBER.search(line[max(0, match.start() - 45) : match.start()]) for match in _NUMBER_WORD.finditer(line))
+def names_other_number(text: str, end: int) -> bool:
+    """Return whether a text names a number that is no telephone's right before `end`: "the label number"."""
+    return bool(_OTHER_NUMBER.search(folded(text[max(0, end - 45) : end])))
 
 
 _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
@@ -173,9 +172,7 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
     for match in _TYPED_NUMBER.finditer(text):
         if names_other_number(text, match.start()):
             continue
-        try:
-            parsed = phonenumbers.parse(match[0], country)
-        except phonenumbers.NumberParseException:
+        if (parsed := _parsed(match[0], country)) is None:
             continue
         digits = re.sub(r"\D", "", match[0])
         if not match[0].startswith(("+", "00")) and abroad(digits, country) is None and knows_country(country):
@@ -190,9 +187,7 @@ def in_local_form(number: str, country: str) -> str:
     """Return a number in E.164 as people of `country` (ISO 3166) write it. One without its country's code as it is."""
     if not number.startswith("+"):
         return number
-    try:
-        parsed = phonenumbers.parse(number, country)
-    except phonenumbers.NumberParseException:
+    if (parsed := _parsed(number, country)) is None:
         return number
     own = phonenumbers.country_code_for_region(country) == parsed.country_code
     form = phonenumbers.PhoneNumberFormat.NATIONAL if own else phonenumbers.PhoneNumberFormat.INTERNATIONAL

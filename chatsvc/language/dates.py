@@ -22,7 +22,6 @@ _MOST = 20  # days kept of one text, since selection compares each with the othe
 
 
 def make(year: int, month: int, day: int) -> date | None:
-    """Return the date."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -30,7 +29,6 @@ def make(year: int, month: int, day: int) -> date | None:
 
 
 def after(today: date, days: int) -> date | None:
-    """Return the date `days` after today."""
     try:
         return today + timedelta(days=days)
     except OverflowError:
@@ -121,7 +119,6 @@ def _day_and_month(match: re.Match[str], today: date) -> date | None:
 
 
 def _ahead(match: re.Match[str], today: date) -> date | None:
-    """Resolve "in three weeks"."""
     unit, number = match["unit"], _number(match)
     if unit in {"month", "year"}:
         return months_after(today, number * (12 if unit == "year" else 1))
@@ -129,7 +126,6 @@ def _ahead(match: re.Match[str], today: date) -> date | None:
 
 
 def _nth_weekday(match: re.Match[str], today: date) -> date | None:
-    """Resolve "the first Monday of December"."""
     nth = -1 if match["last"] else int(match["nth"] or 1)
     if not 0 < abs(nth) <= 4:
         return None

@@ -30,7 +30,6 @@ class Folded:
     place: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Convert a span of the folded text to one of the text as typed."""
         return self.place[start], self.place[end - 1] + 1
 
 

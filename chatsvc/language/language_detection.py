@@ -77,7 +77,6 @@ def _guess(text: str) -> str | None:
 
 
 def is_word(word: str) -> bool:
-    """Return whether the list of a language in Latin letters holds the word."""
     return _score(_small(word))[0]
 
 
@@ -158,7 +157,6 @@ def _unmarked(language: str, word: str) -> set[str]:
 
 
 def _likelihood(language: str, word: str) -> float:
-    """Return the logarithm of the likelihood of a word in a language."""
     spelt, framed, model = 1.0, f"^{word}$", load()[language]
     for end in range(2, len(framed) + 1):
         spelt *= _chance(language, framed[max(0, end - _ORDER) : end])

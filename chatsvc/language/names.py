@@ -16,9 +16,9 @@ _FOREIGN = WordFile("language/foreign_names.txt")
 GIVEN_NAMES = _GIVEN.words("given") | _FOREIGN.words("given")
 BEFORE_NAMES, AMBIGUOUS_NAMES = _FILE.words("before_names"), _FILE.words("ambiguous")
 _SURNAMES = _GIVEN.words("surnames") | _FOREIGN.words("surnames")
-_TITLES, _COURTESIES, _BUSINESS, _DEMONYMS, _NAMES_AND_WORDS, _PARTICLES, _COPULAS, _AROUND, _EVERYDAY, _PLACES = map(
+_TITLES, _COURTESIES, _NAMES_AND_WORDS, _PARTICLES, _COPULAS, _AROUND, _EVERYDAY, _PLACES = map(
     _FILE.words,
-    ("titles", "courtesies", "business", "demonyms", "names_and_words", "particles", "copulas", "around", "everyday", "places"),
+    ("titles", "courtesies", "names_and_words", "particles", "copulas", "around", "everyday", "places"),
 )
 _NOT_NAMES = _FILE.words("not_names") | _TITLES
 _BEHIND = _FILE.words("behind") | _FILE.words("behind_any")
@@ -26,8 +26,8 @@ _NOT, _REJECTED_BEHIND = _FILE.words("rejected_before"), _FILE.words("rejected_b
 _OTHERS = _FILE.words("others") | _FILE.words("relatives") | _FILE.words("pets")
 _CUTS = _FILE.words("outright") | _FILE.words("cues") | _BEHIND | _NOT | _REJECTED_BEHIND | _OTHERS | _FILE.words("labels")
 _ENDINGS = _FILE.any_of("endings", r"(?<=[a-z][a-z])(?:{})$")
-_SPOKEN_OF, _ASKS = _FILE.any_of("spoken_of"), _FILE.any_of("asks")
-_STRONG_CUE, _WEAK_CUE, _CAPITAL_CUE, _NO_CUE, _RELATION = map(_CUES.any_of, ("strong", "weak", "capital", "no_cue", "relation"))
+_ASKS = _FILE.any_of("asks")
+_STRONG_CUE, _WEAK_CUE, _CAPITAL_CUE, _NO_CUE = map(_CUES.any_of, ("strong", "weak", "capital", "no_cue"))
 _SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
 _PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
@@ -68,7 +68,7 @@ def _announced(raw: str) -> Name | None:
             if pattern is _CAPITAL_CUE and not raw[start:][:1].isupper():
                 continue
             before = max(match.start() - 24, text.rfind(",", 0, match.start()), 0)
-            if _NO_CUE.search(text, before, match.end()) or _RELATION.search(text[max(0, match.start() - 12) : match.start()]):
+            if _NO_CUE.search(text, before, match.end()):
                 continue
             if name := _name_from(raw, start, sure=pattern is _STRONG_CUE):
                 gap = _SURNAME_CUE.match(folded(raw[name.end : name.end + 40]))
@@ -92,14 +92,19 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
             break
         taken.append(match)
         position = _behind_blanks(raw, match.end())
-        if position - match.end() > 1 or raw[match.end() : match.end() + 1] not in ("", " ") or _ends(match[0], base):
+        if (
+            position - match.end() > 1
+            or raw[match.end() : match.end() + 1] not in ("", " ")
+            or _SUFFIX.search(match[0])
+            or (match[0].endswith(".") and len(base) > 1)
+        ):
             break
     while taken and taken[-1][0] in _PARTICLES:
         taken.pop()
-    if not taken or not _BUSINESS.isdisjoint(_base(match[0]) for match in taken) or not (sure or _is_believed(raw, taken)):
+    if not taken or not (sure or _is_believed(raw, taken)):
         return None
     following = _WORD.match(raw, _behind_blanks(raw, taken[-1].end()))
-    if following and (_base(following[0]) in _BUSINESS or _base(following[0]) in _COURTESIES):
+    if following and _base(following[0]) in _COURTESIES:
         return None
     return _name(raw, taken, cued=True)
 
@@ -108,17 +113,12 @@ def _is_believed(raw: str, taken: Sequence[re.Match[str]]) -> bool:
     """Return whether words behind an unsure cue are a name: a known one, or one with a capital that ends its clause."""
     base, is_capital = _base(taken[0][0]), taken[0][0][0].isupper()
     is_given = base in GIVEN_NAMES
-    if base in _DEMONYMS or (base in _PLACES and not is_given):
+    if base in _PLACES and not is_given:
         return False
     if is_given and base not in AMBIGUOUS_NAMES:
         return True
     ends = not raw[taken[-1].end() :].strip() or raw[taken[-1].end()] in ".,;!?\n-"
     return is_capital and (is_given or ends) and (len(taken) > 1 or (ends and (is_given or not is_ordinary(base))))
-
-
-def _ends(word: str, base: str) -> bool:
-    """Return whether a name ends with this word: it has an ending, or a full stop that is no initial's."""
-    return bool(_SUFFIX.search(word)) or (word.endswith(".") and len(base) > 1)
 
 
 def _continues(word: str, base: str, taken: Sequence[re.Match[str]], *, sure: bool) -> bool:
@@ -194,8 +194,6 @@ def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
         run = run[1:]
     while run and _base(run[-1][0]) in _AROUND:
         run = run[:-1]
-    if any(_SPOKEN_OF.fullmatch(_base(word[0])) for word in run):
-        return []
     if len(run) > 1 and _base(run[-1][0]) in _COURTESIES:
         return run[:-1] if asked else []
     if len(run) > _MOST_PARTS and not _is_given(run[0]):  # "belgemi getiriyorum zeynep kurt"
@@ -208,9 +206,9 @@ def _rank(run: Sequence[re.Match[str]], *, shouted: bool) -> int:
     bases = [_base(word[0]) for word in run]
     capital = [word[0][0].isupper() and not shouted for word in run]
     sole, known = len(run) == 1, _is_given(run[0])
-    if len(run) > _MOST_WORDS or not _BUSINESS.isdisjoint(bases) or _KEYS.search("".join(bases)) or (sole and len(bases[0]) == 1):
+    if len(run) > _MOST_WORDS or _KEYS.search("".join(bases)) or (sole and len(bases[0]) == 1):
         return 0
-    if sole and (bases[0] in _DEMONYMS or (bases[0] in _PLACES and not known) or (run[0][0].isupper() and not shouted and not known)):
+    if sole and not known and (bases[0] in _PLACES or (run[0][0].isupper() and not shouted)):
         return 0
     later = [base for base, word in zip(bases[1:], run[1:], strict=True) if word[0] not in _PARTICLES and len(base) > 1]
     whole = all(upper or word[0] in _PARTICLES for upper, word in zip(capital, run, strict=True))
@@ -270,7 +268,6 @@ def _base(word: str) -> str:
 
 
 def _name(text: str, run: Sequence[re.Match[str]], *, cued: bool = False) -> Name:
-    """Return the words as a name, without an ending and a full stop."""
     last = _SUFFIX.sub("", run[-1][0])
     if head := _without_copula(folded(last)):
         last = last[: len(head)]

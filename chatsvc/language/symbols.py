@@ -71,20 +71,6 @@ PHRASE_STARTS = frozenset(phrase[0] for phrase in PHRASE_OF)
 LONGEST_PHRASE = max(map(len, PHRASE_OF))
 
 
-def _languages() -> dict[str, str]:
-    """Return the language of each word that only one language has."""
-    languages_of: dict[str, set[str]] = {}
-    for words in (_WORDS, _NUMBERS):
-        for language, file in words.files.items():
-            for name, items in file.group("").items():
-                for item in items if words is _WORDS or name[0].isdigit() else ():
-                    languages_of.setdefault(item, set()).add(language)
-    return {word: next(iter(languages)) for word, languages in languages_of.items() if len(languages) == 1}
-
-
-LANGUAGE_OF = _languages()
-
-
 def _correctable_words() -> dict[str, list[str]]:
     """Return the words that a mistyped word is compared with, by their first letter.
 

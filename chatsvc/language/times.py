@@ -138,7 +138,6 @@ def find(line: TokenLine) -> list[Expression[int]]:
 
 
 def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, end: int) -> int | None:
-    """Return the minutes since midnight, or before it, of a matched rule."""
     groups = match.groupdict()
     match form:
         case TimeForm.NOON:
@@ -192,7 +191,6 @@ def _hour(figures: str, part: str | None, second: str | None) -> int:
 
 
 def _part(line: TokenLine, first: int, end: int) -> str | None:
-    """Return the part of the day nearest to these tokens in their sentence."""
     best: tuple[int, str] | None = None
     for index in range(max(0, first - _REACH), min(len(line.tokens), end + _REACH)):
         part = line.symbols[index].removeprefix("DATE:")

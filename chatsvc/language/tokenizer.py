@@ -84,9 +84,7 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif word := match["word"]:
         number = word.removesuffix("ish")
-        if raw and word in symbols.NUMBER_OF and _is_other_word(word, raw[folded.place[start] : folded.place[end]]):
-            yield Token(Kind.UNKNOWN.value, word, start, end)
-        elif number != word and number in symbols.NUMBER_OF:  # fiveish
+        if number != word and number in symbols.NUMBER_OF:  # fiveish
             yield Token("", number, start, end - 3)
             yield Token("ish", "ish", end - 3, end)
         else:
@@ -100,11 +98,6 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
             yield Token(Kind.UNKNOWN.value, match[0], start, end)  # Daire 3A; the ending would be 3e
         else:
             yield from _numeral(match["number"], hung, start, match.end("number"), end)
-
-
-def _is_other_word(folded: str, typed: str) -> bool:
-    """Tell önde from "on" and uçta from "üç" by the letters as typed."""
-    return (folded.startswith("on") and typed[0] in "öÖ") or (folded.startswith("uc") and typed[0] in "uU" and typed[1] in "çÇ")
 
 
 def _word(word: str, suffix: str | None, start: int, end: int) -> Token:

@@ -55,7 +55,6 @@ class Case(StrEnum):
 
 @lru_cache(maxsize=2_000)
 def kind_of(symbol: str) -> Kind:
-    """Return the kind of a symbol."""
     match = _KIND.match(symbol)
     return Kind(match[match.lastindex or 0]) if match else Kind.GROUP
 
@@ -71,12 +70,10 @@ class Token:
 
     @property
     def kind(self) -> Kind:
-        """The kind of its symbol."""
         return kind_of(self.symbol)
 
     @property
     def case(self) -> str:
-        """The case ending of its symbol, a value of `Case`; "" without one."""
         return self.symbol.partition("'")[2]
 
 

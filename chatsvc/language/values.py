@@ -3,15 +3,15 @@
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+from chatsvc.domain.language import primary
 from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
-from chatsvc.language.folding import Folded, fold_with_places, folded, masked
+from chatsvc.language.folding import Folded, fold_with_places, masked
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
@@ -29,8 +29,19 @@ _ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
 _CLOCK_DIGITS = 6  # more are a telephone number
 _LOOSE = frozenset({"at", "around", "saat", "in", *PARTS_OF_DAY})  # what may stand between "yesterday" and its hour
 _AROUND = frozenset({"neg", "by", "DATE", ",", "for", "till", "after", "to", *(f"DATE:{part}" for part in PARTS_OF_DAY)})
-_TELLING = frozenset({"nextweek", "ayin", "saat", "gibi", "kala", "yarim", "obur", "ertesi", "her"})  # whose words show the language
-_COLLIDING = frozenset({"on", "ten"})  # numbers of one language that are words of another
+_FILE = LanguageWords("counts.txt")
+_FLEXIBLE = _FILE.any_of("flexible")
+_CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
+_CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
+_BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
+_NUMBER = re.compile(r"\+?\d[\d\s().\-/]{5,24}\d")
+_CARRIED = 40  # characters before a value in which its carrier words stand
+_SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
+_FEWEST_DIGITS = 4  # of what looks like a telephone number
+_ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
+_CLOCK_DIGITS = 6  # more are a telephone number
+_LOOSE = frozenset({"at", "around", "saat", "in", *PARTS_OF_DAY})  # what may stand between "yesterday" and its hour
+_AROUND = frozenset({"neg", "by", "DATE", ",", "for", "till", "after", "to", *(f"DATE:{part}" for part in PARTS_OF_DAY)})
 _FILE = LanguageWords("counts.txt")
 _FLEXIBLE = _FILE.any_of("flexible")
 _CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
@@ -146,14 +157,12 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
 
 
 def from_day(text: str, found: Values, day: dt.date, *, country: str) -> Values:
-    """Return values with their day read anew, as a message on `day` would mean it."""
     again = read(text, now=dt.datetime.combine(day, dt.time()), language=found.language, country=country, asked="date").date
     return replace(found, date=again or found.date)
 
 
 @lru_cache(maxsize=64)
 def _analyse(text: str, now: dt.datetime, language: str | None, country: str) -> TextReading:
-    """Return what a text says; of one turn, the parts of the dialogue ask several times."""
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     taken = [*((address.start, address.end) for address in addresses), *contacts.other_numbers(message)]
@@ -182,7 +191,7 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     return TextReading(
         message,
         line,
-        _language(text, line, language, country),
+        primary(language) if language else language_detection.guess(text) or language_detection.language_of_country(country),
         values,
         spans,
         gone=not named and any(day.gone for day in days),
@@ -220,20 +229,6 @@ def _candidate(line: TokenLine, mention: Expression[dt.date] | Expression[int]) 
     return Candidate(tokens[0].start, tokens[-1].end, Case.DATIVE if case == Case.POSSESSIVE_DATIVE else case)
 
 
-def _language(text: str, line: TokenLine, language: str | None, country: str) -> str:
-    """Return the language. As given, else as detected, else by the words of the grammar, else that of the country."""
-    if language:
-        return re.split(r"[-_]", language)[0].lower()
-    if guessed := language_detection.guess(text):
-        return guessed
-    votes: Counter[str] = Counter()
-    for token in line.tokens:
-        if token.kind is Kind.WEEKDAY or token.symbol in _TELLING or (token.text in symbols.NUMBER_OF and token.text not in _COLLIDING):
-            votes.update(filter(None, [symbols.LANGUAGE_OF.get(token.text)]))
-    (most, count), (_, second) = (*votes.most_common(2), ("", 0), ("", 0))[:2]
-    return most if count > second else language_detection.language_of_country(country)
-
-
 # Bare answers
 
 
@@ -248,10 +243,6 @@ def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, co
         return _added(reading, {"phone": number}, digits.span()) if digits and number else reading
     if reading.gone or (kind == "time" and sum(map(str.isdigit, text)) > _CLOCK_DIGITS):
         return reading
-    if soon := next(filter(None, (pattern.search(folded(text)) for pattern in _SOON)), None):  # "in half an hour", "45 dakika sonra"
-        moment = now + dt.timedelta(minutes=float(soon["n"] or _SOON_COUNTS[soon["w"]]) * _SOON_UNITS[soon["unit"]])
-        moment += dt.timedelta(minutes=-moment.minute % 5)  # rounded up to five minutes
-        return _added(reading, {"date": moment.date(), "time": moment.time().replace(second=0, microsecond=0)}, soon.span())
     if kind == "time":
         taken = [reading.spans["date"]] if "date" in reading.spans else []
     else:  # "half 11" is no day, but "4-6" may be some

@@ -44,7 +44,6 @@ class WordFile:
         self._values = dict(self.entries)
 
     def text(self, name: str) -> str:
-        """Return the whole value, its lines joined by blanks."""
         return self._values[name].replace("\n", " ")
 
     def items(self, name: str) -> list[str]:
@@ -52,7 +51,6 @@ class WordFile:
         return [item.replace("_", " ") for item in self._values.get(name, "").split()]
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the items as a set."""
         return frozenset(self.items(name))
 
     def group(self, prefix: str) -> dict[str, list[str]]:
@@ -81,7 +79,6 @@ class LanguageWords:
         return [item for file in self.files.values() for item in file.items(name)]
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the items of all languages as a set."""
         return frozenset(self.items(name))
 
     def names(self, prefix: str, behind: str = "") -> list[str]:

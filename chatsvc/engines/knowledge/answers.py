@@ -35,10 +35,7 @@ _AGAIN = 0.4  # confidence of what was offered before, and is asked for again in
 
 
 class Answers(DialogueTurn):
-    """The answers that a turn can give."""
-
     def small_talk(self) -> str:
-        """Answer a greeting, thanks and the like."""
         act = next((name for name in _TALK if self.does(name)), "yes")
         if act == "greet":
             return self.greeting()
@@ -119,7 +116,6 @@ class Answers(DialogueTurn):
         return self._ask_back(text, titles) if is_short or "?" in text or self.surely_asks else None
 
     def is_known(self, text: str) -> bool:
-        """Return whether the knowledge surely has an answer."""
         return self._find(text).decision == "answer"
 
     def _answered(self, text: str, result: SearchResult, titles: Sequence[str]) -> str:
@@ -211,10 +207,8 @@ class Answers(DialogueTurn):
 
 
 def _fact(hit: Hit) -> Fact:
-    """Return what is told of a hit: its fact, else the whole entry."""
     return hit.fact or Fact(hit.entry, hit.entry.question, hit.entry.answer)
 
 
 def _naming(text: str) -> set[str]:
-    """Return the stems of the words that name something."""
     return {stem(word) for word in words(text) if word not in business.LIGHT}

@@ -37,7 +37,6 @@ class WordSet:
 
 
 def word_set(name: str) -> WordSet:
-    """Return the words of a name in the files of all languages."""
     return WordSet(_WORDS.items(name))
 
 
@@ -48,7 +47,6 @@ _WEAK, _URGENT, _STREETS, _WEEKDAYS, _HEADINGS = map(word_set, ("weak", "urgent"
 
 
 def is_urgent(text: str) -> bool:
-    """Return whether a message asks for help at once."""
     return any(word in _URGENT for word in words(text))
 
 
@@ -163,7 +161,6 @@ def _of_day(bot: Bot, say: BotSentences, day: date, now: datetime) -> str:
 
 
 def _now(bot: Bot, say: BotSentences, now: datetime) -> str:
-    """Return whether the business is open now, and until when, or when it opens next."""
     minute, spans = hours.minute_of(now), hours.spans_of(bot, now.date())
     for opens, closes in spans:
         if opens <= minute < closes:

@@ -40,7 +40,6 @@ class Dialogue(Requests):
     """The turn being answered."""
 
     def reply(self) -> Reply:
-        """Answer the turn."""
         pending, question = self.state.pending, self.state.question
         if self.is_stale and pending in ("form", "confirm", "change"):
             return self.finished(self._resume())

@@ -32,7 +32,6 @@ class KnowledgeEngine:
 
 
 def _load() -> Callable[[Turn], Reply]:
-    """Load words and rules, and return the function that answers."""
     from chatsvc.engines.knowledge import dialogue
     from chatsvc.language import values
 

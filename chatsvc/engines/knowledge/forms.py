@@ -36,7 +36,6 @@ class Field(NamedTuple):
     own: FormField | None = None
 
     def choices(self) -> tuple[str, ...]:
-        """Return the owner's choices, each once and on one line."""
         listed = self.own.choices if self.own else ()
         return tuple(dict.fromkeys(filter(None, (" ".join(choice.split()) for choice in listed))))
 
@@ -58,7 +57,6 @@ class RequestForm:
         return next((field for field in self.fields if not self._is_settled(field)), None)
 
     def field(self, key: str) -> Field | None:
-        """Return a field by its key."""
         return next((field for field in self.fields if field.key == key), None)
 
     def _is_settled(self, field: Field) -> bool:
@@ -148,7 +146,6 @@ class RequestForm:
         remarks.append(self.say("closed.day" if is_closed and not hours else sentence, time=value, hours=hours))
 
     def summary(self) -> str:
-        """Return what the draft holds, as the team will read it."""
         values, say, lines = self.draft.values, self.say, list[str]()
         for key in (*_WHEN, *(field.key for field in self.fields if field.own), *_CONTACT):
             if value := values.get(key):
@@ -161,7 +158,6 @@ class RequestForm:
         return "\n".join(lines)
 
     def record(self) -> Captured:
-        """Return the record that the draft proposes."""
         given = self.draft.values
         day = date.fromisoformat(given["date"]) if "date" in given else None
         nights = given.get("nights", "")[:5]
@@ -183,7 +179,6 @@ class RequestForm:
 
 
 def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str | None:
-    """Return what a message says to a field of the owner's."""
     if field.kind == "choice":
         return chosen(field.choices(), text) if is_asked else whole(field.choices(), text)
     if not is_asked:
@@ -196,7 +191,6 @@ def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str 
 
 
 def contact_of(text: str, read: Values) -> dict[str, str]:
-    """Return the name, telephone number and e-mail address of a message."""
     name = read.name.value if read.name else _leading_name(text, read)
     contact = {"name": name, "phone": read.phone and read.phone.value, "email": read.email and read.email.value}
     return {key: value for key, value in contact.items() if value}

@@ -29,7 +29,6 @@ class Records(Answers):
 
     @property
     def just_noted(self) -> CapturedRecord | None:
-        """Return the record that was noted just now, if any."""
         return self.current_record if NOTED in self.state.lines else None
 
     def about_record(self, wish: str) -> str | None:
@@ -52,12 +51,10 @@ class Records(Answers):
         return self.move(record)
 
     def _change(self, record: CapturedRecord, words: str = "", *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
-        """Propose a change of what is noted."""
         change, is_urgent = Change(record, cancels, corrects), business.is_urgent(self.text)
         self.captured = Captured("appointment", words or self.text, change=change, urgent=is_urgent, **values)
 
     def add_to(self, record: CapturedRecord, key: str = "change.done.detail") -> str:
-        """Add the visitor's words to what is noted."""
         self._change(record, corrects=True)
         return self.say(key)
 

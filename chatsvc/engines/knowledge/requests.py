@@ -91,7 +91,6 @@ class Requests(Records):
         return _joined(*shown)
 
     def _noted(self, form: RequestForm, lead: Sequence[str] = ()) -> str:
-        """Propose the record, and say so."""
         draft = form.draft
         self.captured, self.choices = form.record(), ()
         self.keep_contact(draft.values)
@@ -222,7 +221,6 @@ class Requests(Records):
         return f"{self.say('kind')} {self.say('cancelled')}" if self.does("thank") else self.say("cancelled")
 
     def confirmation_answered(self) -> str | None:
-        """Take the answer to the summary."""
         if self.state.draft is None or not self.turn.may_capture:
             return None
         form = self.form(self.state.draft)

@@ -63,12 +63,10 @@ class State:
     earlier: list[str] = field(default_factory=list)
 
     def settle(self) -> None:
-        """Forget what was asked or offered."""
         self.pending = self.asked = self.question = self.record = ""
         self.choices, self.draft = [], None
 
     def add_line(self, key: str) -> None:
-        """Remember that a sentence was said."""
         self.lines = [*self.lines, key][-_MOST_LINES:]
 
 
@@ -88,7 +86,6 @@ def load(text: str | None, now_ms: int) -> tuple[State, bool]:
 
 
 def dump(state: State, now_ms: int) -> str:
-    """Return the state as text."""
     values = {"version": VERSION, "at": now_ms, **_values(state)}
     return json.dumps(values, default=_values, ensure_ascii=False, separators=(",", ":"))
 

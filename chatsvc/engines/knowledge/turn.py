@@ -103,7 +103,6 @@ class DialogueTurn:
 
     @cached_property
     def bare_name(self) -> str | None:
-        """Return the name that is all of the message."""
         if "?" in self.text or self.does(*SMALL_TALK):
             return None
         if name := forms.name_before_comma(self.text):
@@ -147,7 +146,6 @@ class DialogueTurn:
         return self.say(key)
 
     def offer_appointment(self) -> str:
-        """Offer an appointment with the values of the message."""
         draft = self.draft("appointment")
         _, remarks = self.form(draft).take(self.text, None, self.values)
         return " ".join([*remarks, self.offer(draft, "offer.appointment")])
@@ -163,7 +161,6 @@ class DialogueTurn:
         self.keep_earlier([told] if told else [])
 
     def keep_contact(self, contact: dict[str, str]) -> None:
-        """Keep name, telephone number and e-mail address for the records to come."""
         self.state.contact |= {key: contact[key] for key in ("name", "phone", "email") if key in contact}
 
     def line(self, key: str, **values: str) -> str:

@@ -155,12 +155,10 @@ def keys_of_word(word: str) -> tuple[str, ...]:
 
 
 def keys_of(said: Iterable[str]) -> frozenset[str]:
-    """Return the stems and beginnings of words."""
     return frozenset(key for word in said for key in keys_of_word(word))
 
 
 def features(said: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """Return the features of folded words for the topic model, each once."""
     found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
     found |= {"c" + concept: None for word in said for concept in lexicon.of_word(word)}
     found |= {"c" + match.concept: None for match in lexicon.expressions(said)}
@@ -168,7 +166,6 @@ def features(said: Sequence[str], lexicon: Lexicon) -> list[str]:
 
 
 def letters(said: Iterable[str]) -> frozenset[str]:
-    """Return the letter trigrams of all words."""
     return frozenset([gram for word in said for gram in trigrams(word)])
 
 
@@ -248,7 +245,6 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
 
 
 def score(evidence: Sequence[float]) -> float:
-    """Return the weight of the evidence."""
     return float(sum(map(mul, WEIGHTS, evidence)))
 
 
@@ -265,5 +261,4 @@ def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...
 
 
 def confidence(shown: Sequence[float]) -> float:
-    """Return the probability that the first candidate is right."""
     return 1 / (1 + math.exp(-BIAS - sum(map(mul, SURE, shown))))

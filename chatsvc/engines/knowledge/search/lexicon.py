@@ -76,7 +76,6 @@ class Lexicon:
         return tuple(dict.fromkeys(concepts))
 
     def forms(self) -> list[str]:
-        """Return the single words, for the correction of spelling."""
         return [*self._words, *self._beginnings]
 
 
@@ -86,13 +85,11 @@ def _fits(part: str, word: str, its_stem: str) -> bool:
 
 @lru_cache(maxsize=1)
 def shared() -> Lexicon:
-    """Return the lexicon of the files."""
     return Lexicon((name, value.split()) for file in LanguageWords("concepts.txt").files.values() for name, value in file.entries)
 
 
 @lru_cache(maxsize=1)
 def speller() -> Speller:
-    """Return a speller of the shared lexicon's words."""
     return Speller(shared().forms())
 
 

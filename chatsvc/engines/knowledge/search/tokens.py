@@ -98,5 +98,4 @@ def _cost(word: str, known: str) -> int | None:
 
 
 def common_beginning(word: str, other: str) -> int:
-    """Return the number of letters in which two words begin alike."""
     return next((place for place, (left, right) in enumerate(zip(word, other, strict=False)) if left != right), min(len(word), len(other)))

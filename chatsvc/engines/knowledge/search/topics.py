@@ -22,13 +22,11 @@ Vector = tuple[float, ...]
 
 
 def unit(vector: Vector) -> Vector:
-    """Return a vector with the length 1; an empty vector stays empty."""
     length = math.sqrt(sum(map(mul, vector, vector)))
     return tuple(value / length for value in vector) if length else ()
 
 
 def cosine(vector: Vector, other: Vector) -> float:
-    """Return the cosine of two vectors of length 1; 0 for an empty vector."""
     return float(sum(map(mul, vector, other)))
 
 
@@ -75,7 +73,6 @@ class Topics:
         return unit(total)
 
     def _sum(self, feature: str) -> Vector:
-        """Return the weighted sum of the places of a feature's topics."""
         row, total = self._rows[feature], [0.0] * DIMENSIONS
         for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
             total = [have + weight * more for have, more in zip(total, self._places[topic], strict=True)]
@@ -84,5 +81,4 @@ class Topics:
 
 @cache
 def shared() -> Topics:
-    """Return the topic model of the file."""
     return Topics(Path(wordlists.FOLDER, "topics.txt").read_text(encoding="utf-8").splitlines())
