@@ -85,15 +85,17 @@ class Answers(DialogueTurn):
                 self.evidence = Evidence.of(result)
         return "\n\n".join(dict.fromkeys(answers.values())) if about or len(answers) > 1 else None
 
-    def answers_beside(self, asked: Sequence[Act]) -> dict[str, str]:
-        """Return the answers to questions beside a form by question, those that have one. The form stays as it is."""
-        answers: dict[str, str] = {}
+    def answer_beside(self, asked: Sequence[Act]) -> str | None:
+        """Return the answers to questions beside a form, or what may be meant; None without either. The form stays as it is."""
+        answers: list[str] = []
         for act in asked:
             if answer := self.business_answer(act.text):
-                answers[act.text] = answer
-            elif (result := self._find(act.text)).hits and result.decision != "abstain" and result.confidence >= _BESIDE:
-                answers[act.text] = self._told(result)
-        return answers
+                answers.append(answer)
+                continue
+            result = self._find(act.text)
+            if result.hits and (result.decision == "answer" or (result.decision == "ask" and result.confidence >= _BESIDE)):
+                answers.append(self._told(result))
+        return "\n\n".join(dict.fromkeys(answers)) or None
 
     def search(self, text: str) -> str | None:
         """Answer from the knowledge: one fact or choices. None where nothing is likely."""

@@ -103,8 +103,7 @@ class Dialogue(Requests):
             answer = self.business_answer(asked) or self.search(asked)
             if self.state.pending == "choices" and answer:
                 return answer
-            answered = [act.text for act in self.plain_questions] if answer else ()
-            offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer", answered)
+            offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer")
             return f"{answer or self.say('unknown')}\n\n{offer}"
         if wish == "complain" and not self.is_reachable and self.state.lines[-1:] != ["complain"]:
             self.state.add_line("complain")

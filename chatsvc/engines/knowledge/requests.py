@@ -1,6 +1,6 @@
 """Forms of a dialogue: offered, opened, filled in over several messages, confirmed, and noted or left."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from chatsvc.engines import hours
 from chatsvc.engines.knowledge import acts, business, forms
@@ -22,7 +22,7 @@ _MOST_ASIDES = 2  # questions in a row beside a form until it waits
 class Requests(Records):
     """Acts of a turn on a form."""
 
-    def begin(self, kind: str, opening: str, draft: RequestDraft | None = None, answered: Collection[str] = ()) -> str:
+    def begin(self, kind: str, opening: str, draft: RequestDraft | None = None) -> str:
         """Open a form with the values of the message, and ask for the first that is missing."""
         draft = draft or self.draft(kind)
         form = self.form(draft)
@@ -30,8 +30,8 @@ class Requests(Records):
         given, remarks = form.take(self.text, None, read)
         if self.bare_name:
             draft.values["name"] = self.bare_name
-        else:
-            self._keep_words(form, read, given, answered)
+        elif self._has_words(read, given):
+            draft.quote(self.text)
         if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
             draft.skipped.append("name")  # it is noted at once, and the name asked for after it
         if self.wish:  # what is wished is what the questions beside the form are about
@@ -70,9 +70,9 @@ class Requests(Records):
         if resumes:
             self.state.pending = "form"
             return self._next(self.form(draft), [self.say("noted")])
-        answers = self.answers_beside(self.questions) if self.does("yes") and not gives else {}
-        opening = "open.volunteered" if gives and not wish else f"open.{draft.kind}"
-        return _joined(*answers.values(), self.begin(draft.kind, opening, draft, answers))
+        text = self.begin(draft.kind, "open.volunteered" if gives and not wish else f"open.{draft.kind}", draft)
+        answer = self.answer_beside(self.questions) if self.does("yes") and not gives else None
+        return f"{answer}\n\n{text}" if answer else text
 
     def _next(self, form: RequestForm, lead: Sequence[str], *, short: bool = False, repeats: bool = False) -> str:
         """Ask for the next field, or for the confirmation, or note what is complete."""
@@ -88,7 +88,7 @@ class Requests(Records):
     def _summary(self, form: RequestForm, lead: Sequence[str]) -> str:
         self.state.pending, self.state.asked, self.choices = "confirm", "", self.say.yes_no
         shown = [" ".join(lead), f"{self.say('summary')}\n\n{form.summary()}", self.say("ask.confirm")]
-        return _joined(*shown)
+        return "\n\n".join(filter(None, shown))
 
     def _noted(self, form: RequestForm, lead: Sequence[str] = ()) -> str:
         draft = form.draft
@@ -103,8 +103,8 @@ class Requests(Records):
             return done
         if "name" not in draft.values and "name" not in draft.missed:
             self.state.pending = "name"
-            return _joined(done, form.summary(), self.say("ask.name"))
-        return _joined(done, form.summary())
+            return "\n\n".join((done, form.summary(), self.say("ask.name")))
+        return "\n\n".join(filter(None, (done, form.summary())))
 
     def field_answered(self) -> str | None:
         """Take the answer to a field, answer a question in between, or end the form."""
@@ -115,56 +115,51 @@ class Requests(Records):
             return self.begin("contact", f"open.{'person' if self.wish == 'person' else 'contact'}", self.state.draft)
         form = self.form(self.state.draft)
         draft, asked = form.draft, form.field(self.state.asked)
-        about = self.answers_beside([act for act in self.questions if business.kinds_of(act.text, self.bot.name)])
-        read, given, remarks = self._take(form, asked, " ".join(act.text for act in self.acts if act.text not in about))
+        about = [act for act in self.questions if business.kinds_of(act.text, self.bot.name) and self.business_answer(act.text)]
+        rest = " ".join(act.text for act in self.acts if act not in about)
+        given, remarks = self._take(form, asked, rest) if rest else (set[str](), list[str]())
         gives_contact = bool({"phone", "email"} & given)
         wanted = asked is not None and (asked.key in given or (asked.key == "contact" and gives_contact))
         leaves = self.does("stop") or (not wanted and self.does(*_LEAVES) and (self.does("bye") or not self._asked()))
         if leaves and not gives_contact:
-            return _joined(self._left(draft), *self.answers_beside(self._asked()).values())
+            return self._joined(self._left(draft), self.answer_beside(self._asked()))
         if asked and asked.key == "contact" and not gives_contact and (self.does("skip") or forms.refuses_contact(self.text)):
             draft.skipped.append("contact")
             return self._next(form, [self.say("no.contact")])
-        is_answer = wanted or bool(remarks)
-        has_little_else = is_answer and len(words(self.values.rest)) <= FEW_WORDS + 2
-        questions = [] if about or has_little_else else self._asked(plainly=bool(given))
-        answers = about or self.answers_beside(questions)
-        self._keep_words(form, read, given, answers)
-        answer = _joined(*answers.values())
+        answers = wanted or bool(remarks)
+        has_little_else = answers and len(words(self.values.rest)) <= FEW_WORDS + 2
+        questions = about or ([] if has_little_else else self._asked(plainly=bool(given)))
+        answer = self.answer_beside(questions)
         if questions and not answer and (given or "?" in self.text):
             answer = self.say("unknown.noted")
         draft.asides = draft.asides + 1 if answer and not given else 0
         if answer and draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
             self.choices = ()
             return answer
-        if asked and asked.key in ("date", "time") and given and not is_answer:  # who gives other values has none of these
+        if asked and asked.key in ("date", "time") and given and not answers:  # who gives other values has none of these
             draft.missed[asked.key] = draft.missed.get(asked.key, 0) + 1
             if draft.missed[asked.key] > 1:
                 remarks = [self._without(draft, asked.key)]
         if asked is None or answer or remarks or (given and "phone.wrong" not in given):
-            return _joined(answer, self._next(form, remarks, short=True))
+            return self._joined(answer, self._next(form, remarks, short=True))
         return self._not_given(form, asked)
 
-    def _take(self, form: RequestForm, asked: Field | None, text: str) -> tuple[Values, set[str], list[str]]:
-        """Put the values of (a part of) the message into the form. Return them, the keys given and what to say of them."""
-        read, given, remarks = form.read(text, asked), set[str](), list[str]()
+    def _take(self, form: RequestForm, asked: Field | None, text: str) -> tuple[set[str], list[str]]:
+        """Put values and words of (a part of) the message into the form. Return the keys given and what to say of them."""
+        read, wanted = form.read(text, asked), set[str]()
+        if asked and asked.key == "message" and not self.does(*_LEAVES):
+            form.draft.quote(self.text)
+            form.draft.asks_when, wanted = False, {"message"}
         is_no_text = self.only("yes", "no", "skip", *_LEAVES) or "?" in self.text
+        given, remarks = set[str](), list[str]()
         if not (asked and asked.own and asked.kind == "text" and is_no_text):
             given, remarks = form.take(text, asked, read)
-        if asked and asked.key == "message" and not self.does(*_LEAVES):
-            form.draft.asks_when = False
-            given.add("message")
-        return read, given, remarks
-
-    def _keep_words(self, form: RequestForm, read: Values, given: set[str], answered: Collection[str] = ()) -> None:
-        """Keep the words for the team: what has become a value and what was answered is left out."""
         if self._has_words(read, given):
-            form.draft.quote(self.words_beside(answered))
+            form.draft.quote(self.text)
+        return given | wanted, remarks
 
     def _has_words(self, read: Values, given: set[str]) -> bool:
         """Return whether a message has words for the team beside its values and a bare yes or no."""
-        if "message" in given:
-            return True
         if len(self.words) <= FEW_WORDS + 1 and all(act.name in ("yes", "no", "greet", "thank", "bye") for act in self.acts):
             return False
         untaken = (read.date and "date" not in given) or (read.time and "time" not in given)  # in a form without a day, or a closed one
@@ -175,6 +170,9 @@ class Requests(Records):
     def _asked(self, *, plainly: bool = False) -> list[Act]:
         """Return the questions of a message in a form: what has a question mark, and unless `plainly` what surely asks."""
         return [act for act in self.questions if "?" in act.text or (not plainly and act.probability >= acts.SURE)]
+
+    def _joined(self, lead: str | None, text: str | None) -> str:
+        return "\n\n".join(filter(None, (lead, text)))
 
     def _not_given(self, form: RequestForm, asked: Field) -> str:
         """Ask once more for what was not understood; then take the words as they are and go on."""
@@ -226,17 +224,15 @@ class Requests(Records):
         form = self.form(self.state.draft)
         draft = form.draft
         values, quotes = dict(draft.values), list(draft.quotes)
-        read, given, remarks = self._take(form, None, self.text)
+        _, remarks = self._take(form, None, self.text)
         is_changed, agrees = draft.values != values, self.does("yes") or self.says_yes
-        questions = [] if is_changed else self._asked()
-        answers = self.answers_beside(questions)
-        self._keep_words(form, read, given, answers)
-        if questions and (agrees or answers or "?" in self.text):
-            answer = _joined(*answers.values()) or self.say("unknown.noted")
+        answer = self.answer_beside(questions := [] if is_changed else self._asked())
+        if questions and (agrees or answer or "?" in self.text):
+            answer = answer or self.say("unknown.noted")
             if agrees:
-                return _joined(answer, self._noted(form))
+                return self._joined(answer, self._noted(form))
             self.choices = self.say.yes_no
-            return _joined(answer, self.say("ask.confirm"))
+            return self._joined(answer, self.say("ask.confirm"))
         if remarks or is_changed:
             return self._summary(form, remarks or [self.say("noted")])
         self.choices = self.say.yes_no
@@ -251,7 +247,3 @@ class Requests(Records):
             self.state.pending, self.choices = "change", ()
             return self.say("ask.change")
         return self._summary(form, [self.say("noted")]) if draft.quotes != quotes else self.say("hint.confirm")
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(dict.fromkeys(filter(None, parts)))

@@ -1,6 +1,6 @@
 """The turn of a dialogue that is being answered: the visitor's message as it was understood, the state, and the reply in the making."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from chatsvc.domain import times
@@ -15,7 +15,7 @@ from chatsvc.language.folding import words
 from chatsvc.language.values import Values
 
 FEW_WORDS = 3  # of a message that may lean on what was said before
-PLAINLY, NO_DOUBT = 0.6, 0.9  # probability of a question without a mark beside a wish, and of one that tells nothing else
+PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
 WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
 _NAME_WORDS = 6  # of a message that is a name and no more
 _MOST_EARLIER, _LONGEST_EARLIER = 3, 500
@@ -131,16 +131,11 @@ class DialogueTurn:
             draft.quote(text)
         return draft
 
-    def words_beside(self, answered: Collection[str]) -> str:
-        """Return the message without its plain questions that were answered."""
-        asked = [act.text for act in self.questions if act.text in answered and ("?" in act.text or act.probability >= NO_DOUBT)]
-        return " ".join(act.text for act in self.acts if act.text not in asked) if asked else self.text
-
-    def offer(self, draft: RequestDraft, key: str = "offer", answered: Collection[str] = ()) -> str:
+    def offer(self, draft: RequestDraft, key: str = "offer") -> str:
         """Offer to take a note or a request."""
         if not self.turn.may_capture:
             return ""
-        draft.quote(self.words_beside(answered))
+        draft.quote(self.text)
         self.state.draft, self.state.pending = draft, "offer"
         self.choices = self.say.yes_no
         return self.say(key)
