@@ -6,12 +6,15 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable
 from datetime import date, time
+from ipaddress import ip_network
 from typing import Any
 
-from chatsvc.domain import folding, language, opening_hours, refusals, times, websites
+from chatsvc.domain import folding, language, opening_hours, refusals, targets, times, websites
+from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.channels import ADDRESS_KINDS, DELIVERIES, FEEDBACK, SETTABLE, STATES, is_address
+from chatsvc.domain.knowledge_files import parsed
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
 
 FORMAT = "chatsvc account"
@@ -155,7 +158,10 @@ _LONGEST = {
     # The longest text of a channel, which may become a request.
     "message": 4096,
     **dict.fromkeys(("note", "text"), 4000),
+    "knowledge.question": parsed.MAX_PHRASING,
+    "knowledge.answer": parsed.MAX_ANSWER,
 }
+_LONGEST_TEXT = 1 << 20  # characters of any other
 _EVENTS = ("request.created", "appointment.created")
 _SENT = (*_EVENTS, "webhook.test")
 # Fields whose time may lie ahead.
@@ -177,10 +183,10 @@ def is_possible(kind: str, name: str, value: object, now: int) -> bool:
         return False
     if not isinstance(value, str):
         return True
-    shape, longest = _SHAPES.get(f"{kind}.{name}", _SHAPES.get(name)), _LONGEST.get(name)
+    shape, longest = _SHAPES.get(f"{kind}.{name}", _SHAPES.get(name)), _LONGEST.get(f"{kind}.{name}", _LONGEST.get(name, _LONGEST_TEXT))
     if shape is not None and not shape.fullmatch(value):
         return False
-    return (longest is None or len(value) <= longest) and (name not in _NOT_EMPTY or bool(value.strip()))
+    return len(value) <= longest and (name not in _NOT_EMPTY or bool(value.strip()))
 
 
 def is_consistent(kind: str, record: dict[str, Any]) -> bool:
@@ -246,6 +252,15 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
     return checked
 
 
+def _is_target(url: str) -> bool:
+    """Whether a webhook could have this address. Whether it may be reached is decided wherever a connection is opened."""
+    try:
+        targets.check_url(url, Own(), (ip_network("0.0.0.0/0"), ip_network("::/0")))
+    except TargetRefused:
+        return False
+    return True
+
+
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     **dict.fromkeys([("account", "name"), ("bot", "name"), ("key", "label"), ("saved_reply", "name")], folding.is_visible),
     ("bot", "timezone"): _is(times.zone),
@@ -253,6 +268,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("", "language"): language.is_tag,
     ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,
     ("site", "every_days"): range(websites.MAX_DAYS + 1).__contains__,
+    ("webhook", "url"): _is_target,
     ("webhook", "events"): lambda value: 0 < len(events := json.loads(value)) == len({*events} & {*_EVENTS}),
     ("event", "event"): _SENT.__contains__,
     ("attempt", "event"): _SENT.__contains__,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.terminal import one_line
 from chatsvc.domain.transfer import RECORDS, Record, checked
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
@@ -132,8 +133,19 @@ def _select_all(kind: str) -> str:
 _ALL = {kind: _select_all(kind) for kind in RECORDS}
 
 
+# A row of operators, whom no export has, that no form could have written.
+_FAULTY_OPERATOR = """
+    SELECT 'operator_role.role', operator_id FROM operator_roles WHERE role NOT IN ('reader', 'editor', 'owner')
+    UNION ALL SELECT 'operator.email', id FROM operators WHERE length(email) > 254 OR instr(email, '@') = 0
+    UNION ALL SELECT 'operator.name', id FROM operators WHERE length(name) > 200
+    LIMIT 1
+"""
+
+
 def first_fault(connection: Connection, now: int) -> str | None:
-    """Check the rows of all accounts as an import checks its records. Return kind and field of the first faulty one, None for none."""
+    """Check the rows of all accounts as an import checks its records. Return kind, field and id of the first faulty one, None for none."""
+    if row := connection.execute(_FAULTY_OPERATOR).fetchone():
+        return f"{row[0]} of {one_line(row[1])}"
     for kind in RECORDS:
         for row in connection.execute(_ALL[kind]):
             record = _record(kind, row)
@@ -142,7 +154,8 @@ def first_fault(connection: Connection, now: int) -> str | None:
             try:
                 checked(kind, record, now)
             except Refused as refusal:
-                return f"{kind}.{refusal.facts['field']}"
+                name = next((str(record[field]) for field in ("id", "bot_id") if record.get(field)), "")
+                return f"{kind}.{refusal.facts['field']} of {one_line(name[:40])}"
     return None
 
 

@@ -166,9 +166,13 @@ async def test_a_bots_file_is_read_in_a_thread(caller: conftest.Caller, monkeypa
         return read_text(reader, *arguments)
 
     monkeypatch.setattr(BotFileReader, "read_text", noted)
+    text = "".join(f"colour{number}: red\n" for number in range(1000))
     for operation in ("bot.apply", "bot.compare"):
-        with pytest.raises(Refused, match="bot_file_invalid"):
-            await perform(caller.app.services, ADMIN, operation, {"bot": caller.bot, "file": "b.yaml", "text": "colour: red\n" * 1000})
+        with pytest.raises(Refused, match="bot_file_invalid") as caught:
+            await perform(caller.app.services, ADMIN, operation, {"bot": caller.bot, "file": "b.yaml", "text": text})
+        faults = caught.value.facts["faults"]
+        assert isinstance(faults, list)
+        assert len(faults) == 200  # a page with all of them would be drawn for a second
     assert len(threads) == 2
     assert threading.get_ident() not in threads
 

@@ -15,6 +15,7 @@ from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
 
 MAX_CHARACTERS = 200_000
+MAX_FAULTS = 200  # a file that is no bot's file at all is not judged line by line
 SETTINGS = (
     *("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback"),
     *("phone", "email", "address"),
@@ -72,7 +73,7 @@ class BotFileReader:
         self._tiers = tiers
 
     def in_order(self) -> list[BotFileFault]:
-        return sorted({fault[:3]: fault for fault in self.faults}.values(), key=lambda fault: fault[:3])
+        return sorted({fault[:3]: fault for fault in self.faults}.values(), key=lambda fault: fault[:3])[:MAX_FAULTS]
 
     def read_text(self, text: str, profile: Profile) -> dict[str, object]:
         if len(text) > MAX_CHARACTERS:
