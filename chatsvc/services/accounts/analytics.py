@@ -101,7 +101,12 @@ async def show_quality(
     services: Services, caller: Caller, *, account: str | None = None, bot: str | None = None, days: int = DEFAULT_DAYS
 ) -> QualityReport:
     """Sum up the last `days` days, today included, of an account or one of its bots; raises Refused."""
-    state = await _state(services, caller, account, bot)
+    if bot is None:
+        state = await accounts.resolve(services, caller, account)
+    else:
+        state, _ = await bots.resolve(services, caller, bot)
+        if account not in (None, state.account.id):
+            raise refusals.bot_not_found(bot=bot)
     account_id, end, length = state.account.id, services.clock(), max(1, min(days, MAX_DAYS)) * times.DAY_MS
     chosen = [entry for entry in reversed(state.bots.values()) if bot in (None, entry.id)]
     today = max((times.local_day(end, entry.timezone) for entry in chosen), default=times.start_of_day(end))
@@ -129,15 +134,6 @@ async def _people(services: Services, responses: Mapping[str, int]) -> list[tupl
     writers = [operator for operator_id in ids if (operator := await operators.find_by_id(services.db, operator_id))]
     people = [(operator.name or operator.email, response_times(responses, operator.id)) for operator in writers]
     return sorted(people, key=lambda person: (-person[1].responses, person[0]))
-
-
-async def _state(services: Services, caller: Caller, account: str | None, bot: str | None) -> AccountState:
-    if bot is None:
-        return await accounts.resolve(services, caller, account)
-    state, _ = await bots.resolve(services, caller, bot)
-    if account not in (None, state.account.id):
-        raise refusals.bot_not_found(bot=bot)
-    return state
 
 
 LIMIT = "monthly_limit"  # the setting of a platform that charges for messages

@@ -101,9 +101,7 @@ class BotFileReader:
         changes: dict[str, object] = {}
         owned: dict[str, object] = {}
         for key, value in self._items(node) if node is not None else ():
-            # A file of an earlier version calls the form of address so.
-            is_form = key.text == "address" and isinstance(value, Scalar) and value.text in profiles.FORMS_OF_ADDRESS
-            name = "form_of_address" if is_form else key.text
+            name = key.text
             if name in SETTINGS:
                 changes.update(self._setting(value, name))
             elif name in _OF_THE_BOT:
@@ -241,14 +239,10 @@ class BotFileReader:
         return BotTest(given.pop("ask", ""), **{name: value for name, value in given.items() if value})
 
     def _expected_texts(self, node: Node) -> tuple[str, ...]:
-        items = node.items if isinstance(node, List) else [node]
-        texts = []
-        for item in items:
-            text = self._text(item).strip()
-            if not text:
-                self._refuse(item, "no_text")
-            texts.append(text)
-        return tuple(texts)
+        texts = [(item, self._text(item).strip()) for item in (node.items if isinstance(node, List) else [node])]
+        for item in (item for item, text in texts if not text):
+            self._refuse(item, "no_text")
+        return tuple(text for _, text in texts)
 
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         texts: dict[str, dict[str, str]] = {}

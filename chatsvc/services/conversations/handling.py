@@ -8,7 +8,7 @@ from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot, Conversation
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import captures
 from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.messages import channel_messages, turns, visitor_addresses
@@ -71,10 +71,10 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
     A local user releases for the operator who has it, as with a reply.
     """
     before = await _conversation(services, caller, conversation)
-    bot = await services.account_cache.bot(await _account(services, caller, conversation), before.chatbot_id)
+    bot = (await bots.resolve(services, caller, before.chatbot_id))[1]
     until = await writable_until(services, before.channel, conversation)
     is_writable = until is None or services.clock() < until
-    sentence = await _notice(services, existing(bot, conversation), before, "") if is_writable else None
+    sentence = await _notice(services, bot, before, "") if is_writable else None
     own = await handler_of(services, caller, conversation, None)
 
     def notice(current: Conversation) -> NoticeSentence | None:
@@ -160,17 +160,13 @@ async def _conversation(services: Services, caller: Caller, conversation: str) -
     return existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
 
 
-async def _account(services: Services, caller: Caller, conversation: str) -> str:
-    account_id = await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
-    return existing(account_id, conversation)
-
-
 async def handler_of(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
     """Return the person who takes the conversation: the operator with this e-mail address, or the caller.
 
     Visitors see the name: the account's where an operator has none, never the e-mail address.
     """
-    account_id, actor = await _account(services, caller, conversation), caller.actor
+    account_id = existing(await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts), conversation)
+    actor = caller.actor
     if email is not None:
         operator = await operators.find(services, caller, email)
         if actor.kind == "operator" and actor.id != operator.id:

@@ -54,16 +54,14 @@ async def list_all(
     if not terms:
         same = await stored.conversations_of(services.db, list(people.values()), bot_id, MOST_CONVERSATIONS)
         every = {number: conversation for conversation, number in [*rows, *same]}
-        rows = sorted(((conversation, number) for number, conversation in every.items()), key=_newest_first)
+        rows = sorted(
+            ((conversation, number) for number, conversation in every.items()), key=lambda row: (-row[0].last_message_at, -row[1])
+        )
         people = await stored.read(services.db, [number for _, number in rows])
     merged = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in rows if number in people])
     # Whoever has a newer conversation is on an earlier page.
     shown = [visitor for visitor in merged if visitor.conversations[0].id in listed]
     return ResultPage(shown, paging.position(*page.next) if page.next else None)
-
-
-def _newest_first(row: tuple[Conversation, int]) -> tuple[int, int]:
-    return -row[0].last_message_at, -row[1]
 
 
 def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
