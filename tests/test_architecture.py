@@ -195,8 +195,7 @@ def test_a_light_command_imports_neither_http_nor_cryptography(tmp_path: Path) -
 class Sql(ast.NodeVisitor):
     """Finds statements given to SQLite and checks that they are made of fixed texts.
 
-    Fixed are literals, constants of the module (in capitals), what `assign` has checked, what `at_once` repeats, and what is
-    put together of these.
+    Fixed are literals, constants of the module (in capitals), what `assign` has checked, and what is put together of these.
     """
 
     def __init__(self, path: Path) -> None:
@@ -216,14 +215,11 @@ class Sql(ast.NodeVisitor):
             self.scopes.pop()
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Look at execute, executemany and executescript, at what at_once repeats and at both statements of change_any."""
+        """Look at execute, executemany and executescript, and at both statements of change_any."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"execute", "executemany", "executescript"}:
             self.seen += 1
             if not self.fixed(node.args[0]):
                 self.wrong.append(f"{self.path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "at_once":
-            begin, each, _, *end = node.args
-            self.wrong += [f"{self.path.name}:{node.lineno}: {ast.unparse(part)}" for part in (begin, each, *end) if not self.fixed(part)]
         if isinstance(node.func, ast.Name) and node.func.id == "change_any":
             self.seen += 1
             parts = (node.args[1], node.args[3])
@@ -233,7 +229,7 @@ class Sql(ast.NodeVisitor):
     def fixed(self, node: ast.expr) -> bool:
         """Whether a text cannot hold data."""
         match node:
-            case ast.Constant() | ast.Call(func=ast.Name(id="assign" | "_repeated")):
+            case ast.Constant() | ast.Call(func=ast.Name(id="assign")):
                 return True
             case ast.Name():
                 return node.id.isupper() or self.name_is_fixed(node.id)
@@ -283,7 +279,7 @@ def of_target(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[a
 # The connection to PostgreSQL is called like SQLite's, translates what it is given and passes it on; migrations run schema.sql; what the
 # callers of `change_any` pass is looked at where they call it.
 PASSED_ON = {
-    "postgres/connection.py": {"text", "statement", "script.encode()", "_of_arrays(begin, each, end, types)"},
+    "postgres/connection.py": {"text", "statement", "script.encode()"},
     "sqlite/migrations.py": {"step", "script"},
     "database.py": {"find", "change"},
 }

@@ -1,20 +1,19 @@
 """Queue of units for one database connection, run in batches; shared by SQLite and PostgreSQL.
 
-Units that arrive while a batch runs form the next one, and neighbouring units of one kind run together. The transactions of a batch are in
-the `group_commit` module of each driver. Also the protocol of the service's database.
+Units that arrive while a batch runs form the next one. The transactions of a batch are in the `group_commit` module of each driver. The
+protocol of the service's database is here too.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from itertools import groupby
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, Unit
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -50,40 +49,9 @@ RunBatch = Callable[[Any, list[Work]], list[Any]]
 Translate = Callable[[BaseException], BaseException]
 
 
-def by_kind(batch: list[Work]) -> Iterator[tuple[Callable[..., list[Any]] | None, list[Unit[Any]]]]:
-    """Group neighbouring units of one kind, each group with the function that runs it together."""
-    for run, works in groupby((work.unit for work in batch), lambda unit: unit.run if isinstance(unit, Together) else None):
-        yield run, list(works)
-
-
-def take_waiting(queue: deque[Work], batch: list[Work]) -> None:
-    """Add the units that wait to a batch, and put those of one kind together: none of them has been answered, so any order will do."""
-    with suppress(IndexError):
-        while len(batch) < MAX_BATCH:
-            batch.append(queue.popleft())
-    places: dict[object, int] = {}
-    batch.sort(key=lambda work: places.setdefault(getattr(work.unit, "run", None), len(places)))
-
-
-def together(connection: Connection, run: Callable[..., list[Any]], units: list[Any]) -> list[Any]:
-    """Run units of one kind."""
-    return run(connection, [unit.item for unit in units])
-
-
-def all_of_them(connection: Connection, batch: list[Work]) -> list[Any]:
+def run_all(connection: Connection, batch: list[Work]) -> list[Any]:
     """Run all units in order, within one transaction; raises what one of them raises."""
-    results: list[Any] = []
-    for run, units in by_kind(batch):
-        results += together(connection, run, units) if run else [unit(connection) for unit in units]
-    return results
-
-
-def result_of(connection: Connection, unit: Unit[Any]) -> Any:
-    """Run a unit; a fault of its is its result."""
-    try:
-        return unit(connection)
-    except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
-        return Failed(fault)
+    return [work.unit(connection) for work in batch]
 
 
 def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[[], bool]) -> list[Any]:
@@ -102,20 +70,6 @@ def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[
             connection.execute("ROLLBACK TO unit")
             results.append(Failed(fault))
         connection.execute("RELEASE unit")
-    return results
-
-
-def read_batch(connection: Any, batch: list[Work], on_one_snapshot: Callable[[Any, list[Unit[Any]]], list[Any]]) -> list[Any]:
-    """Run reading units, each on one snapshot. Return results and Failed in the order of the units."""
-    results: list[Any] = []
-    for run, units in by_kind(batch):
-        if run is None:
-            results += on_one_snapshot(connection, units)
-            continue
-        try:
-            results += together(connection, run, units)
-        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-            results += [result_of(connection, unit) for unit in units]
     return results
 
 
@@ -223,7 +177,6 @@ class StoreDatabase(Database, Protocol):
         ...
 
 
-def least_busy(readers: list[BatchThread], unit: Unit[Any]) -> BatchThread:
+def choose_reader(readers: list[BatchThread], *, is_quick: bool) -> BatchThread:
     """Choose a reader: the first is for quick reads alone."""
-    quick, *others = readers
-    return quick if isinstance(unit, Together) else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
+    return readers[0] if is_quick else min(readers[1:], key=lambda thread: len(thread.queue) + thread.under_way)

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import Conversation, ConversationKey, Message
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import Connection, Database, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
-
-_MOST_NUMBER = 2**63 - 1
 
 
 @reads
@@ -159,42 +157,32 @@ class News(NamedTuple):
     confirmed: list[int]
 
 
-class _NewsQuery(NamedTuple):
-    visitor: tuple[str, str, str]
-    after: str
-    before: str
-    limit: int
-
-
-# The messages as one text: fetching a row releases the interpreter lock and acquires it again.
-# Searched from the newest message on, which is nearly always the one that was seen last.
-_NUMBER_OF = "SELECT number FROM messages WHERE conversation = c.number AND id = ? ORDER BY number DESC LIMIT 1"
-_NEWS = (
-    f"""
-    SELECT {COLUMNS}, (SELECT json_group_array(json_array({MESSAGE_COLUMNS})) FROM (
-        SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > coalesce(({_NUMBER_OF}), 0)
-            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3) page),
-        (SELECT json_group_array(number) FROM messages WHERE conversation = c.number AND role = 'operator' AND delivery = 'queued'
-            AND number <= coalesce(({_NUMBER_OF}), 0))
-    FROM conversations c WHERE bot_id = ?4 AND channel = ?5 AND user_id = ?6
-""".replace("id = ? ", "id = ?1 ", 1)
-    .replace("id = ? ", "id = ?2 ", 1)
-    .replace("id = ? ", "id = ?1 ", 1)
-)
-
-
 @quick
-def _news(connection: Connection, q: _NewsQuery) -> News | None:
-    row = connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone()
-    return row and News(Conversation(*row[:-2]), [Message(*message) for message in reversed(json.loads(row[-2]))], json.loads(row[-1]))
-
-
-async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:
-    """Read messages of a conversation (bot, channel, user) between two others, given by their ids. Return None if there is none.
+def news(connection: Connection, visitor: ConversationKey, after: str, limit: int, before: str = "") -> News | None:
+    """Read messages of a conversation between two others, given by their ids. Return None if there is none.
 
     An unknown `after` is the beginning, an empty `before` the end. Of more than `limit` messages the newest are read.
     """
-    return await _news(db, _NewsQuery(visitor, after, before, limit))
+    row = connection.execute(
+        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", visitor
+    ).fetchone()
+    if row is None:
+        return None
+    *fields, number = row
+
+    def number_of(message_id: str) -> int:
+        # Searched from the newest message on, which is nearly always the one that was seen last.
+        number_row = connection.execute(
+            "SELECT number FROM messages WHERE conversation = ? AND id = ? ORDER BY number DESC LIMIT 1", (number, message_id)
+        ).fetchone()
+        return int(number_row[0]) if number_row else 0
+
+    start, end = number_of(after), number_of(before) if before else LAST
+    newest = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number > ? AND number < ? ORDER BY number DESC LIMIT ?"
+    messages = connection.execute(newest, (number, start, end, limit)).fetchall()
+    unseen = "SELECT number FROM messages WHERE conversation = ? AND role = 'operator' AND delivery = 'queued' AND number <= ?"
+    confirmed = connection.execute(unseen, (number, start)).fetchall()
+    return News(Conversation(*fields), [Message(*message) for message in reversed(messages)], [message for (message,) in confirmed])
 
 
 @writes

@@ -5,13 +5,13 @@ store/exchanges.py writes them; store/search_queries.py has filtered lists.
 
 import json
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc.domain.captures import CapturedRecord
-from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
+from chatsvc.domain.models import CHANNELS, Conversation, ConversationKey, HistoryMessage, Message
 from chatsvc.domain.paging import Position
 from chatsvc.store import captures
-from chatsvc.store.database import LAST, Connection, Database, Together, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, quick, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -55,19 +55,21 @@ _PAGES = {
 }
 
 
-async def page(
-    db: Database, account_id: str, limit: int, *, bot_id: str | None = None, channel: str | None = None, after: Position | None = None
+@quick
+def page(
+    connection: Connection,
+    account_id: str,
+    limit: int,
+    *,
+    bot_id: str | None = None,
+    channel: str | None = None,
+    after: Position | None = None,
 ) -> ConversationPage:
     """Conversations by `last_message_at`, newest first. Of a bot, which the caller has checked to be its own, or of an account."""
     channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
     position = after[:2] if after else (LAST, LAST)
-    return await _page(db, (account_id, bot_id, channels, limit + 1, *position))
-
-
-@quick
-def _page(connection: Connection, values: tuple[Any, ...]) -> ConversationPage:
-    limit = values[3] - 1
-    rows = connection.execute(_PAGES["n.account_id = ?1" if values[1] is None else "n.bot_id = ?2"], values).fetchall()
+    pages = _PAGES["n.account_id = ?1" if bot_id is None else "n.bot_id = ?2"]
+    rows = connection.execute(pages, (account_id, bot_id, channels, limit + 1, *position)).fetchall()
     *_, last, total = rows[0]
     if last is None:
         return ConversationPage([], total, False, None)
@@ -114,36 +116,29 @@ class ConversationHistory(NamedTuple):
 NO_HISTORY = ConversationHistory([], None, 0)
 
 
-_HISTORIES = """
-    ) SELECT asked.place, c.dialogue,
-        (SELECT json_group_array(json_array(page.number, page.role, page.content)) FROM (
-            SELECT number, replace(role, 'operator', 'assistant') AS role, content FROM messages
-            WHERE conversation = c.number AND pending IS NULL ORDER BY number DESC LIMIT (SELECT max(most) FROM asked)
-        ) page),
-        (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= asked.since AND r.follows IS NULL),
-        (SELECT min(r.conversation) FROM requests r WHERE r.conversation = c.number)
-    FROM asked CROSS JOIN conversations c ON c.bot_id = asked.bot_id AND c.channel = asked.channel AND c.user_id = asked.user_id
-"""
-
-
-def _histories(connection: Connection, queries: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
-    # Imported here: commands start faster without it.
-    from orjson import loads
-
-    values = [value for index, query in enumerate(queries) for value in (index, *query)]
-    begin = "WITH asked (place, bot_id, channel, user_id, most, since) AS (VALUES "
-    histories = [NO_HISTORY] * len(queries)
-    for index, dialogue, texts, captured, capturing in connection.at_once(begin, "(?, ?, ?, ?, ?, ?)", values, _HISTORIES):
-        # They come in the order of the subquery, which SQL does not promise.
-        messages = [HistoryMessage(role, content) for _, role, content in sorted(loads(texts))[-queries[index][3] :]]
-        records = captures.of_conversation(connection, capturing, MAX_RECORDS) if capturing is not None else ()
-        histories[index] = ConversationHistory(messages, dialogue, captured, records)
-    return histories
-
-
-async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:
-    """Read a conversation (bot, channel, user). `limit` messages, oldest first, and its captures from `since` on."""
-    return await db.read(Together(_histories, (*conversation, limit, since)))
+@quick
+def history(connection: Connection, conversation: ConversationKey, limit: int, since: int) -> ConversationHistory:
+    """Read a conversation with `limit` messages, oldest first, and its captures from `since` on."""
+    row = connection.execute(
+        """
+        SELECT c.number, c.dialogue, (SELECT min(r.conversation) FROM requests r WHERE r.conversation = c.number),
+            (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= ? AND r.follows IS NULL)
+        FROM conversations c WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ?
+        """,
+        (since, *conversation),
+    ).fetchone()
+    if row is None:
+        return NO_HISTORY
+    number, dialogue, capturing, captured = row
+    messages = connection.execute(
+        """
+        SELECT replace(role, 'operator', 'assistant'), content FROM messages
+        WHERE conversation = ? AND pending IS NULL ORDER BY number DESC LIMIT ?
+        """,
+        (number, limit),
+    ).fetchall()
+    records = captures.of_conversation(connection, number, MAX_RECORDS) if capturing is not None else ()
+    return ConversationHistory([HistoryMessage(*message) for message in reversed(messages)], dialogue, captured, records)
 
 
 @writes

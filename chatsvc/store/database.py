@@ -1,7 +1,7 @@
 """Protocols and exceptions of the store: database, connection, cursor, and units of work.
 
-A unit reads one snapshot or writes in one transaction; `Together` is one that may run with others of its kind. A unit may run twice:
-where its transaction is lost it is run again, so it changes nothing but the database. store/sqlite/ and store/postgres/ implement the
+A unit reads one snapshot or writes in one transaction. A unit may run twice: where its transaction is lost it is run again, so it changes
+nothing but the database. store/sqlite/ and store/postgres/ implement the
 protocols.
 """
 
@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.background import Outage
 from chatsvc.domain.limiter import AccountVersion
@@ -20,7 +20,6 @@ STORE_PAUSE_S = 1.0
 LAST = 2**63 - 1  # behind the number of every row
 P = ParamSpec("P")
 T = TypeVar("T")
-Item = TypeVar("Item")
 
 
 class Versioned(NamedTuple):
@@ -46,13 +45,6 @@ class Connection(Protocol):
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Cursor: ...
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object: ...
-
-    def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> Iterable[Any]:
-        """Run `begin each, each, each end` with the parameters of all rows in sequence. Return the rows of the result.
-
-        One statement a row would release the interpreter lock and wait for it each time. `begin` ends with a list in parentheses or VALUES.
-        """
-        ...
 
 
 Unit = Callable[[Connection], T]
@@ -82,23 +74,6 @@ class ConstraintViolated(StoreFault):
     """A row conflicts with another one, or refers to one that does not exist."""
 
 
-class Together(Generic[Item, T]):
-    """A unit that may run together with others of its kind. `run` maps a list of items to the list of their results.
-
-    A reading one is quick and takes one statement for an item, which is its snapshot.
-    """
-
-    __slots__ = ("item", "run")
-
-    def __init__(self, run: Callable[[Connection, list[Item]], list[T]], item: Item) -> None:
-        self.run = run
-        self.item = item
-
-    def __call__(self, connection: Connection) -> T:
-        """Run it alone."""
-        return self.run(connection, [self.item])[0]
-
-
 class ProcessNotices(Protocol):
     """Notices between processes over one store. None is kept: one that nobody hears is lost."""
 
@@ -124,8 +99,8 @@ class Database(Protocol):
     @property
     def lost(self) -> str | None: ...
 
-    async def read(self, unit: Unit[T]) -> T:
-        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault."""
+    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
+        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. One that is quick waits for no long one."""
         ...
 
     async def write(self, unit: Unit[T]) -> T:
@@ -165,13 +140,14 @@ def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     return operation
 
 
-def quick(unit: Callable[[Connection, Item], T]) -> Callable[[Database, Item], Coroutine[Any, Any, T]]:
-    """Make an operation of a unit that reads with one short statement, and does not wait for long reads."""
+def quick(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
+    """Make an operation like `reads`, of a unit that reads little and does not wait for long reads."""
 
-    def run(connection: Connection, items: list[Item]) -> list[T]:
-        return [unit(connection, item) for item in items]
+    @wraps(unit)
+    def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
+        return db.read(lambda connection: unit(connection, *arguments, **named), is_quick=True)
 
-    return lambda db, item: db.read(Together(run, item))
+    return operation
 
 
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:

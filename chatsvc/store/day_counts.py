@@ -3,9 +3,7 @@
 And sums of usage records, which take a time that depends on the cap of records and not on the history (help/interface.md 5.6).
 """
 
-from collections import Counter
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality, UsageRow, UsageTotals, UsedEntry
@@ -25,33 +23,32 @@ class DayCount(NamedTuple):
     times: int = 1
 
 
-def add(connection: Connection, counted: Iterable[DayCount]) -> None:
-    """Add to the counts, within the unit that writes what is counted."""
-    counts = [count for count in counted if count.times]
-    zones = _zones(connection, {count.bot_id for count in counts})
-    summed: Counter[tuple[str, str, int, str]] = Counter()
-    for count in counts:
-        if count.bot_id in zones:  # the bot may have been deleted in the meantime
-            summed[count.bot_id, count.name, local_day(count.at, zones[count.bot_id]), count.item] += count.times
-    connection.at_once(
-        "INSERT INTO day_counts (bot_id, name, day, item, times) VALUES ",
-        "(?, ?, ?, ?, ?)",
-        list(chain(*((*key, times) for key, times in summed.items()))),
-        " ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times",
-    )
+def add(connection: Connection, counts: Sequence[DayCount]) -> None:
+    """Add to the counts of one bot, within the unit that writes what is counted."""
+    zone = _zone(connection, counts[0].bot_id)
+    if zone is not None:
+        connection.executemany(
+            """
+            INSERT INTO day_counts (bot_id, name, day, item, times) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times
+            """,
+            [(count.bot_id, count.name, local_day(count.at, zone), count.item, count.times) for count in counts if count.times],
+        )
 
 
-def _zones(connection: Connection, bot_ids: set[str]) -> dict[str, str]:
-    """Return the time zones of the bots that there are."""
-    return dict(connection.at_once("SELECT id, timezone FROM bots WHERE id IN (", "?", sorted(bot_ids), ")"))
+def _zone(connection: Connection, bot_id: str) -> str | None:
+    """Return the time zone of a bot, None if it was deleted in the meantime."""
+    row = connection.execute("SELECT timezone FROM bots WHERE id = ?", (bot_id,)).fetchone()
+    return row[0] if row else None
 
 
 def take_back(connection: Connection, count: DayCount) -> None:
     """Take back what was counted, unless the count of its day has been deleted."""
-    for bot_id, zone in _zones(connection, {count.bot_id}).items():
+    zone = _zone(connection, count.bot_id)
+    if zone is not None:
         connection.execute(
             "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
-            (count.times, bot_id, count.name, local_day(count.at, zone), count.item),
+            (count.times, count.bot_id, count.name, local_day(count.at, zone), count.item),
         )
 
 

@@ -70,7 +70,7 @@ def _record(
     """
     webhook, cause = standing
     url = webhook.url if webhook else None
-    values: list[object] = []
+    rows: list[tuple[object, ...]] = []
     sendings: list[tuple[str, Sending | None]] = []
     for event in events:
         attempt, delivery_id, refusal = str(uuid.uuid4()), str(uuid.uuid4()), cause or ("webhook_removed" if url is None else None)
@@ -82,10 +82,9 @@ def _record(
                 refusal = "unusable_key"
         sending = Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature) if url and not refusal else None
         sendings.append((attempt, sending))
-        values += attempt, event.number, event.bot_id, delivery_id, url, body, now
-        values += (*((0, refusal, 0) if refusal else (None,) * 3), signature or None, node)
-    begin = f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES "
-    connection.at_once(begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        outcome = (0, refusal, 0) if refusal else (None,) * 3
+        rows.append((attempt, event.number, event.bot_id, delivery_id, url, body, now, *outcome, signature or None, node))
+    connection.executemany(f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return sendings
 
 
@@ -115,7 +114,7 @@ def begin(
     # The webhook may have been changed to `--pull`: then events are only recorded.
     pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
     state = KEPT if pulled else ATTEMPTED
-    connection.at_once(f"UPDATE webhook_events SET state = {state} WHERE number IN (", "?", [event.number for event in events], ")")
+    connection.executemany("UPDATE webhook_events SET state = ? WHERE number = ?", [(state, event.number) for event in events])
     recorded = [] if pulled else _record(connection, events, now, standing, sign, node)
     return len(recorded), [sending for _, sending in recorded if sending]
 

@@ -6,18 +6,18 @@ that process, and then its exchange is not recorded any more. With one process a
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database, Together, reads
+from chatsvc.store.database import Connection, reads, writes
 
 IDEMPOTENCY_MS = DAY_MS
 # Whether no earlier turn of the conversation of {0} is open. The sum hides the index of the numbers, which PostgreSQL may take else: it
 # leads through all turns that have ended since the last vacuum.
 _IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = {0}.place AND e.number + 0 < {0}.number)"
-_RETURNING = f" RETURNING number, {_IS_FIRST.format('open_turns')}"
+_RETURNING = f"RETURNING number, {_IS_FIRST.format('open_turns')}"
 _FIRST_OF_T = _IS_FIRST.format("t")
 # How long the outcome of a failed turn is kept for those who have joined it.
 OUTCOME_MS = 60_000
@@ -83,57 +83,25 @@ class JoinedState(NamedTuple):
     outcome: str | None
 
 
-async def begin(db: Database, turn: NewTurn) -> Opening:
+@writes
+def begin(connection: Connection, turn: NewTurn) -> Opening:
     """Open a turn, unless its key is known or its account has no message left."""
-    return await db.write(Together(_open, turn))
-
-
-def _open(connection: Connection, turns: list[NewTurn]) -> list[Opening]:
-    """Open turns in order; the result is that of opening them one by one."""
-    allowances = _allowances(connection, list({turn.account_id for turn in turns if turn.account_id is not None}))
-    keys = {(turn.account_id, turn.key) for turn in turns if turn.key is not None}
-    if len(keys) < sum(turn.key is not None for turn in turns):
-        # A later one joins an earlier one, which has to be there.
-        return [opening for turn in turns for opening in _open_new(connection, [turn], allowances)]
-    return _open_new(connection, turns, allowances)
-
-
-def _open_new(connection: Connection, turns: list[NewTurn], allowances: Mapping[str, Allowance]) -> list[Opening]:
-    """Open turns whose keys differ."""
-    refused = [_refusal(connection, turn, allowances) for turn in turns]
-    opened = iter(_insert(connection, [turn for turn, refusal in zip(turns, refused, strict=True) if refusal is None]))
-    return [next(opened) if refusal is None else refusal for refusal in refused]
-
-
-def _refusal(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance]) -> Opening | None:
-    allowance = allowances.get(turn.account_id or "")
-    if allowance is None and turn.account_id is not None:
-        return AccountGone()
-    known = _known(connection, turn) if turn.key is not None else None
-    if known is not None:
-        return known
-    if turn.month is not None and (allowance is None or allowance.reserve(turn.month) is None):
-        return AllowanceSpent()
-    return None
-
-
-def _insert(connection: Connection, turns: list[NewTurn]) -> list[OpenedTurn]:
-    values = [value for turn in turns for value in (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint)]
-    rows = connection.at_once(
-        "INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES ",
-        "(?, ?, ?, ?, ?, ?)",
-        values,
-        _RETURNING,
-    )
-    opened: list[OpenedTurn] = []
-    taken: set[bytes] = set()
-    for (number, is_first), turn in zip(sorted(rows), turns, strict=True):
-        # PostgreSQL does not see the turns of the same statement.
-        opened.append(OpenedTurn(number, bool(is_first) and turn.place not in taken))
-        taken |= {turn.place} if turn.place is not None else set()
-    waited_for: list[Any] = list({turn.place for turn, opened_turn in zip(turns, opened, strict=True) if not opened_turn.is_first})
-    connection.at_once("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place IN (", "?", waited_for, ")")
-    return opened
+    if turn.account_id is not None:
+        allowance = _allowance(connection, turn.account_id)
+        if allowance is None:
+            return AccountGone()
+        known = _known(connection, turn) if turn.key is not None else None
+        if known is not None:
+            return known
+        if turn.month is not None and allowance.reserve(turn.month) is None:
+            return AllowanceSpent()
+    number, is_first = connection.execute(
+        f"INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) {_RETURNING}",
+        (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
+    ).fetchone()
+    if not is_first:
+        connection.execute("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place = ?", (turn.place,))
+    return OpenedTurn(number, bool(is_first))
 
 
 def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
@@ -150,24 +118,23 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
     return KnownKey(*row) if row else None
 
 
-def _allowances(connection: Connection, account_ids: list[str]) -> dict[str, Allowance]:
-    """Read the counts of accounts, with what their open turns hold. Without those that are gone."""
-    rows = connection.at_once(
+def _allowance(connection: Connection, account_id: str) -> Allowance | None:
+    """Read the counts of an account, with what its open turns hold. Return None if it is gone."""
+    row = connection.execute(
         """
-        SELECT a.id, a.messages_limit, a.message_credits,
+        SELECT a.messages_limit, a.message_credits,
             (SELECT json_group_object(u.month, u.messages_used) FROM allowances u WHERE u.account_id = a.id),
             (SELECT json_group_array(t.month) FROM open_turns t WHERE t.account_id = a.id AND t.month IS NOT NULL)
-        FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (
+        FROM accounts a WHERE a.deleted_at IS NULL AND a.id = ?
         """,
-        "?",
-        account_ids,
-        ")",
-    )
-    allowances = {}
-    for account_id, limit, credits, used, months in rows:
-        allowances[account_id] = Allowance(limit, credits, json.loads(used))
-        allowances[account_id].reserved = Counter(json.loads(months))
-    return allowances
+        (account_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    limit, credits, used, months = row
+    allowance = Allowance(limit, credits, json.loads(used))
+    allowance.reserved = Counter(json.loads(months))
+    return allowance
 
 
 @reads
@@ -199,32 +166,26 @@ def joined(connection: Connection, number: int) -> JoinedState:
     return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
 
 
-async def end(db: Database, turn: TurnEnd) -> bool:
+@writes
+def end(connection: Connection, turn: TurnEnd) -> bool:
     """End a turn without an exchange, which gives back what it holds. One that has ended already stays ended.
 
     Returns whether somebody has awaited its end.
     """
-    return await db.write(Together(_end, turn))
+    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (turn.at - OUTCOME_MS,))
+    if turn.outcome is None:
+        return bool(delete(connection, turn.number))
+    row = connection.execute(
+        "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ? RETURNING awaited",
+        (turn.outcome, turn.at, turn.number),
+    ).fetchone()
+    return bool(row and row[0])
 
 
-def _end(connection: Connection, ends: list[TurnEnd]) -> list[bool]:
-    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (max(end.at for end in ends) - OUTCOME_MS,))
-    awaited = delete(connection, [end.number for end in ends if end.outcome is None])
-    for end in ends:
-        if end.outcome is not None:
-            row = connection.execute(
-                "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ? RETURNING awaited",
-                (end.outcome, end.at, end.number),
-            ).fetchone()
-            awaited[end.number] = bool(row and row[0])
-    return [awaited.get(end.number, False) for end in ends]
-
-
-def delete(connection: Connection, numbers: list[int]) -> dict[int, bool]:
-    """Delete turns within a unit. Return those that were open, and whether somebody has awaited their end."""
-    values: list[Any] = numbers
-    rows = connection.at_once("DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number, awaited")
-    return {number: bool(awaited) for number, awaited in rows}
+def delete(connection: Connection, number: int) -> bool | None:
+    """Delete a turn within a unit. Return whether somebody has awaited its end, None if it was not open."""
+    row = connection.execute("DELETE FROM open_turns WHERE number = ? RETURNING awaited", (number,)).fetchone()
+    return bool(row[0]) if row else None
 
 
 def delete_of(connection: Connection, node: str) -> None:

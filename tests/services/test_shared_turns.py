@@ -241,7 +241,7 @@ async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path
 
 async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: list[SharedTurns]) -> None:
     one, other = await held(processes[0]), await held(processes[1])
-    await db.write(lambda connection: open_turns.delete(connection, [number(one)]))
+    await db.write(lambda connection: open_turns.delete(connection, number(one)))
     written = await asyncio.gather(
         *(chat(db, user_id=f"of {number(turn)}", turn=number(turn)) for turn in (one, other)), return_exceptions=True
     )
@@ -261,7 +261,7 @@ async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: 
 
     waiting = asyncio.create_task(wait())
     await until(lambda: second.waiting)
-    await db.write(lambda connection: open_turns.delete(connection, [number(waits)]))
+    await db.write(lambda connection: open_turns.delete(connection, number(waits)))
     with pytest.raises(StoreUnavailable):
         await waiting
 

@@ -15,7 +15,6 @@ from typing import Any
 from chatsvc.app import App
 from chatsvc.store import exchanges, webhooks
 from chatsvc.store.database import Connection, Database
-from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.webhooks import Event
 from tests import postgres
 from tests.postgres import RUNNING, USER, is_sqlite
@@ -39,7 +38,7 @@ def query(database: Path, statement: str, *values: object) -> Rows:
     """Run one statement on a database, in a transaction of its own."""
     if RUNNING and not is_sqlite(database):
         return postgres.query(database, _numbered(statement), values)
-    with closing(SqliteConnection(database)) as connection, connection:
+    with closing(sqlite3.connect(database)) as connection, connection:
         return _run(connection, statement, values)
 
 
@@ -88,7 +87,7 @@ async def write_exchanges(db: Database, several: Iterable[exchanges.NewExchange]
 
     def unit(connection: Connection) -> None:
         for exchange in several:
-            exchanges._write(connection, [exchange])
+            exchanges.write(connection, exchange)
 
     await db.write(unit)
 

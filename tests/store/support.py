@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
@@ -113,16 +113,6 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
 async def chat(db: Database, **fields: object) -> exchanges.Counts | None:
     """Write one exchange."""
     return await exchanges.record(db, new_exchange(**fields))  # type: ignore[arg-type]  # the names are those of new_exchange
-
-
-def after(connection: sqlite3.Connection, tables: Mapping[str, str], write: Callable[[], T]) -> tuple[T, dict[str, list[object]]]:
-    """Run `write` in a transaction that is rolled back. Returns its result, and the columns of the tables after it."""
-    connection.execute("BEGIN")
-    try:
-        result = write()
-        return result, {table: connection.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in tables.items()}  # noqa: S608  # names of the tests
-    finally:
-        connection.execute("ROLLBACK")
 
 
 def rows(path: Path, sql: str) -> list[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatsvc.store.batches import MAX_BATCH, StoreDatabase
-from chatsvc.store.database import Connection, ConstraintViolated, StoreUnavailable, Together
+from chatsvc.store.database import Connection, ConstraintViolated, StoreUnavailable
 from tests.postgres import open_store
 from tests.store.support import rows
 from tests.store.test_database import names, note
@@ -109,53 +109,27 @@ async def test_more_than_a_batch_is_written_and_callers_go_on_in_the_order_of_th
     assert await behind_a_busy_writer(group, map(note, wanted), order.append) == order == await group.read(names) == wanted
 
 
-def together(connection: Connection, items: list[str]) -> list[str]:
-    """Write several facts of one kind in one call."""
-    return [note(item)(connection) for item in items]
-
-
-@pytest.mark.parametrize("is_together", [False, True])
-async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_alone(group: StoreDatabase, is_together: bool) -> None:
-    units = [Together(together, name) if is_together else note(name) for name in ("a", "b", "a", "c")]
-    results = await behind_a_busy_writer(group, [*units, raises, note("d"), raises])
+async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_alone(group: StoreDatabase) -> None:
+    units = [note("a"), note("b"), note("a"), note("c"), raises, note("d"), raises]
+    results = await behind_a_busy_writer(group, units)
     assert isinstance(results.pop(2), ConstraintViolated)
     assert results == ["a", "b", "c", FAULT, "d", FAULT]
     assert await group.read(names) == ["a", "b", "c", "d"]
 
 
-async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: StoreDatabase, store: str) -> None:
-    calls: list[list[str]] = []
-
-    def counted(connection: Connection, items: list[str]) -> list[str]:
-        calls.append(items)
-        return together(connection, items)
-
-    order: list[str] = []
-    units = [Together(counted, name) if name.islower() else note(name) for name in "abXcdefY"]
-    assert await behind_a_busy_writer(group, units, order.append) == list("abXcdefY")
-    # PostgreSQL's batches are sorted by kind before they are written: a call costs a round trip there.
-    assert calls == ([["a", "b"], ["c", "d", "e", "f"]] if store == "sqlite" else [list("abcdef")])
-    assert order == list("abXcdefY" if store == "sqlite" else "abcdefXY")
-
-
-async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fails_its_own_alone(group: StoreDatabase) -> None:
-    calls: list[list[int]] = []
-
-    def together(connection: Connection, items: list[int]) -> list[int]:
-        calls.append(items)
-        return [12 // connection.execute("SELECT 0 + ?", (item,)).fetchone()[0] for item in items]
+async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(group: StoreDatabase) -> None:
+    def divide(item: int) -> Callable[[Connection], int]:
+        return lambda connection: 12 // connection.execute("SELECT 0 + ?", (item,)).fetchone()[0]
 
     held = Held()
-    busy = asyncio.create_task(group.read(Together(lambda connection, _: [held(connection)], None)))
+    busy = asyncio.create_task(group.read(held, is_quick=True))
     await asyncio.to_thread(held.busy.wait, 10)
-    reads = [asyncio.create_task(group.read(Together(together, item))) for item in (1, 2, 3, 4, 0, 6)]
+    reads = [asyncio.create_task(group.read(divide(item), is_quick=True)) for item in (1, 2, 3, 4, 0, 6)]
     await asyncio.sleep(0)
     held.let_go.set()
-    *results, _, last = await asyncio.gather(*reads, return_exceptions=True)
-    assert results == [12, 6, 4, 3]
-    assert last == 2
-    assert isinstance(reads[4].exception(), ZeroDivisionError)
-    assert calls[0] == [1, 2, 3, 4, 0, 6]
+    *results, fault, last = await asyncio.gather(*reads, return_exceptions=True)
+    assert (results, last) == ([12, 6, 4, 3], 2)
+    assert isinstance(fault, ZeroDivisionError)
     await busy
 
 
@@ -163,8 +137,7 @@ async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: Store
     held = [Held() for _ in range(4)]
     reading = [asyncio.create_task(group.read(one)) for one in held]
     await asyncio.to_thread(held[1].busy.wait, 10)
-    quick = Together(lambda connection, items: [names(connection) for _ in items], None)
-    assert await asyncio.wait_for(group.read(quick), 5) == []
+    assert await asyncio.wait_for(group.read(names, is_quick=True), 5) == []
     for one in held:
         one.let_go.set()
     assert await asyncio.gather(*reading) == ["held"] * 4

@@ -53,7 +53,6 @@ from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
-from chatsvc.store.sqlite.connection import SqliteConnection
 from tests.fakes import START
 from tests.store.support import furnish, in_database, new_exchange, origin
 
@@ -205,7 +204,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Watching(SqliteConnection):
+class Watching(sqlite3.Connection):
     """A connection that keeps what it is asked, as it was asked: with parameters, which SQLite plans differently from values."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -227,7 +226,6 @@ def statements_of(path: Path, question: Callable[[Database], Awaitable[object]])
     opened: list[Watching] = []
 
     def connect(*arguments: Any, **options: Any) -> Watching:
-        options.pop("factory")
         opened.append(Watching(*arguments, **options))
         return opened[-1]
 

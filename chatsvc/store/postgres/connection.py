@@ -4,10 +4,8 @@ SQL is translated by store/postgres/dialect.py.
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import psycopg
@@ -116,42 +114,6 @@ class _Number(Loader):
         return float(text) if b"." in text else int(text)
 
 
-_ARRAYS = {str: "text", int: "bigint", bool: "bigint", bytes: "bytea"}
-
-
-def _element_type(column: Sequence[Any]) -> str | None:
-    """Return the type of the values of a column; return None if all are NULL."""
-    return next((_ARRAYS[type(value)] for value in column if value is not None), None)
-
-
-def array(column: Sequence[Any]) -> str:
-    """Write an array as PostgreSQL reads it: several times as fast as the driver does."""
-    return f"{{{','.join(map(_element, column))}}}"
-
-
-def _element(value: str | int | bytes | None) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, int):
-        return str(int(value))
-    text = value if isinstance(value, str) else f"\\x{value.hex()}"
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-@lru_cache(maxsize=512)
-def _of_arrays(begin: str, each: str, end: str, types: tuple[str | None, ...]) -> str:
-    """Make a statement that takes an array for each column which is not all NULL."""
-    if each == "?":
-        return f"{begin.rstrip().removesuffix('IN (')}= ANY (?::{types[0]}[]{end}"
-    names = iter("NULL" if kind is None else f"given.c{index}" for index, kind in enumerate(types))
-    row = ", ".join(
-        f"{value} AS column{index}" for index, value in enumerate(re.sub(r"\?", lambda _: next(names), each)[1:-1].split(", "), 1)
-    )
-    given = [(f"?::{kind}[]", f"c{index}") for index, kind in enumerate(types) if kind]
-    source = f"unnest({', '.join(array for array, _ in given)}) AS given ({', '.join(name for _, name in given)})"
-    return f"{begin.rstrip().removesuffix('VALUES')}SELECT {row} FROM {source}{end}"
-
-
 class _PipelineCursor(psycopg.RawCursor[tuple[Any, ...]]):
     """A Cursor. In a pipeline it waits for its statement where its rows are first asked for."""
 
@@ -201,17 +163,6 @@ class PostgresConnection:
         with self.pipeline():
             for row in rows:
                 self.execute(statement, row)
-
-    def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> Iterable[Any]:
-        """See Connection.at_once. One statement with an array for each column, whatever the number of rows."""
-        if not values:
-            return ()
-        width = each.count("?")
-        columns = [values[index::width] for index in range(width)]
-        types = tuple(map(_element_type, columns))
-        arrays = [array(column) for column, kind in zip(columns, types, strict=True) if kind]
-        rows: Iterable[Any] = self.execute(_of_arrays(begin, each, end, types), arrays)
-        return rows
 
     def run_script(self, script: str) -> tuple[Any, ...]:
         """Run statements without parameters. Return the first row of the last one, empty where there is none."""

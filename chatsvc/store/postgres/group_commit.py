@@ -19,7 +19,7 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, each_by_itself, least_busy, read_batch, take_waiting
+from chatsvc.store.batches import MAX_BATCH, READERS, BatchThread, Failed, Work, choose_reader, each_by_itself, run_all
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
@@ -87,18 +87,19 @@ def _in_transaction(
     return results
 
 
-def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
+def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+    """Run all units on one snapshot. Return results and Failed in the order of the units."""
     try:
         with connection.pipeline():
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            results = [unit(connection) for unit in units]
+            results = run_all(connection, batch)
             connection.execute("COMMIT")
     except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
         if connection.is_usable:
             connection.driver.execute("ROLLBACK")
-        if len(units) == 1 or not connection.is_usable:
-            return [Failed(fault)] * len(units)
-        return [result for unit in units for result in _on_one_snapshot(connection, [unit])]
+        if len(batch) == 1 or not connection.is_usable:
+            return [Failed(fault)] * len(batch)
+        return [result for work in batch for result in _read_batch(connection, [work])]
     return results
 
 
@@ -140,8 +141,8 @@ class _Writer(PostgresThread):
         """Run all units in one transaction, with those that came while it waited for its turn. Return results and Failed in their order."""
 
         def run(connection: PostgresConnection) -> list[Any]:
-            take_waiting(self.queue, batch)
-            return all_of_them(connection, batch)
+            batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
+            return run_all(connection, batch)
 
         try:
             try:
@@ -246,9 +247,7 @@ class PostgresDatabase:
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
         writer.queue = batches[0].queue
-        batches += [
-            BatchThread("reader", thread, partial(read_batch, on_one_snapshot=_on_one_snapshot), translate) for thread in threads[1:]
-        ]
+        batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
         return cls(address, threads, batches, membership, name)
 
     async def _beat(self) -> None:
@@ -315,12 +314,12 @@ class PostgresDatabase:
         if fault:
             raise StoreUnavailable(fault)
 
-    async def read(self, unit: Unit[T]) -> T:
+    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
         """See Database.read."""
         self._check_usable()
         if not self.readers:
             return await self.writer.run(unit)
-        return await least_busy(self.readers, unit).run(unit)
+        return await choose_reader(self.readers, is_quick=is_quick).run(unit)
 
     async def versioned(self, account_id: str, unit: Unit[Any]) -> Versioned:
         """Run a reading unit, with the version of an account on the same snapshot."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from chatsvc import background
 from chatsvc.domain.limiter import WINDOW_S, AccountVersion, Slot, untouched
-from chatsvc.store.postgres.connection import PostgresConnection, array
+from chatsvc.store.postgres.connection import PostgresConnection
 from chatsvc.store.postgres.thread import AsideConnection
 
 MAX_BATCH = 256
@@ -130,5 +130,5 @@ def _count(
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]
-    rows = connection.execute(_COUNT, [array(column) for column in columns]).fetchall()
+    rows = connection.execute(_COUNT, columns).fetchall()
     return {(key, minute): (taken, AccountVersion(*version)) for key, minute, taken, *version, _ in rows}, rows[0][-1]

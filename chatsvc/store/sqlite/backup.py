@@ -19,7 +19,7 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
 from chatsvc.store.sqlite import backup_trailer, copying
 from chatsvc.store.sqlite.backup_trailer import Trailer
-from chatsvc.store.sqlite.connection import SqliteConnection, open_reader
+from chatsvc.store.sqlite.connection import open_reader
 from chatsvc.store.sqlite.migrations import BASE, is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
@@ -52,13 +52,13 @@ class Backup:
     faults: list[str] = field(default_factory=list)
 
 
-Write = Callable[[SqliteConnection], None]
+Write = Callable[[sqlite3.Connection], None]
 
 
 def of_file(database: Path) -> Write:
     """Return the function that copies a SQLite database, while others write."""
 
-    def write(copy: SqliteConnection) -> None:
+    def write(copy: sqlite3.Connection) -> None:
         with closing(open_reader(database)) as source:
             # In one step: writes in between would make it start again.
             source.backup(copy)
@@ -69,7 +69,7 @@ def of_file(database: Path) -> Write:
 def of_rows(read: Callable[[Connection], Mapping[str, int]]) -> Write:
     """Return the function that makes a database of rows. `read` inserts them, and returns the last number of each table."""
 
-    def write(copy: SqliteConnection) -> None:
+    def write(copy: sqlite3.Connection) -> None:
         copying.prepare(copy)
         copy.execute("BEGIN")
         copying.set_numbers(copy, read(copy))
@@ -89,7 +89,7 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         backup = Backup(made_at, version, authenticated=True)
-        with closing(sqlite3.connect(draft, isolation_level=None, factory=SqliteConnection)) as copy:
+        with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
             write(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
             backup.schema_version, backup.counts = schema_version(copy), _counts(copy)
@@ -132,7 +132,7 @@ def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = T
         _authenticate(scratch, trailer, keys, backup, contained=contained)
         if not backup.faults:
             os.truncate(scratch, trailer.size)
-            with closing(sqlite3.connect(scratch, isolation_level=None, factory=SqliteConnection)) as copy:
+            with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
                 _check(copy, backup)
     except OSError as fault:
         raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
@@ -158,7 +158,7 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], backup: Backu
     backup.schema_version, backup.master_key = int(about["schema_version"]), carried
 
 
-def _check(copy: SqliteConnection, backup: Backup) -> None:
+def _check(copy: sqlite3.Connection, backup: Backup) -> None:
     # No function that a changed schema names is called.
     copy.execute("PRAGMA trusted_schema=OFF")
     if is_newer(copy):
@@ -190,7 +190,7 @@ def settle(scratch: Path, now: int) -> None:
     set-up links that the backup contains are not valid any more.
     """
     try:
-        with closing(sqlite3.connect(scratch, isolation_level=None, factory=SqliteConnection)) as copy:
+        with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
             copy.execute("BEGIN")
             interrupt_all(copy, now)
             channel_messages.interrupt_all(copy)
@@ -217,7 +217,7 @@ def install(scratch: Path, target: Path) -> None:
 def last_change(database: Path) -> int:
     """Read the time of the last change of a database. Unix milliseconds, 0 if it is empty. Raises StoreUnavailable."""
     try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, factory=SqliteConnection)) as connection:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
             if is_newer(connection):
                 raise StoreUnavailable(f"{database} was written by a newer chatsvc")
             there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -227,7 +227,7 @@ def last_change(database: Path) -> int:
     return max((moment or 0 for moment in moments), default=0)
 
 
-def _counts(connection: SqliteConnection) -> dict[str, int]:
+def _counts(connection: sqlite3.Connection) -> dict[str, int]:
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     return {name: connection.execute(COUNTS[name]).fetchone()[0] for name in COUNTS if name in there}
 
@@ -245,7 +245,7 @@ def _why(fault: Exception) -> str:
 def close_up(database: Path) -> None:
     """Checkpoint the write-ahead log, so that the database is one file; raises StoreUnavailable."""
     try:
-        with closing(sqlite3.connect(database, isolation_level=None, factory=SqliteConnection)) as connection:
+        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.Error as fault:

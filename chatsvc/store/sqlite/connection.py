@@ -7,9 +7,8 @@ readers are `query_only` and never checkpoint.
 
 import sqlite3
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
@@ -50,31 +49,9 @@ def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailab
     return fault_of_store
 
 
-@lru_cache(maxsize=128)
-def _repeated(begin: str, each: str, end: str, times: int) -> str:
-    return begin + ", ".join([each] * times) + end
-
-
-class SqliteConnection(sqlite3.Connection):
-    """A connection of the store."""
-
-    def at_once(self, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
-        """See Connection.at_once. The rows are divided into powers of two, so that few different statements are compiled."""
-        width = each.count("?")
-        rows: list[Any] = []
-        start, left = 0, len(values) // width
-        while left:
-            times = 1 << left.bit_length() - 1
-            some = values[start : start + times * width]
-            rows += self.execute(_repeated(begin, each, end, times), some).fetchall()
-            start += len(some)
-            left -= times
-        return rows
-
-
-def open_connection(path: Path) -> SqliteConnection:
+def open_connection(path: Path) -> sqlite3.Connection:
     """Open a connection with the settings that all of the store's have."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256, factory=SqliteConnection)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     connection.execute("PRAGMA busy_timeout=5000")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
@@ -82,7 +59,7 @@ def open_connection(path: Path) -> SqliteConnection:
     return connection
 
 
-def open_reader(path: Path) -> SqliteConnection:
+def open_reader(path: Path) -> sqlite3.Connection:
     """Open a connection that writes nothing and makes no checkpoint; raises sqlite3.Error."""
     connection = open_connection(path)
     try:

@@ -10,19 +10,16 @@ from pathlib import Path
 
 from chatsvc.store.copying import highest_numbers
 from chatsvc.store.database import Connection, SchemaTooNew, StoreUnavailable
-from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, migrate, newest, schema_version
 
 
 @contextmanager
-def source(database: Path) -> Iterator[SqliteConnection]:
+def source(database: Path) -> Iterator[sqlite3.Connection]:
     """Open a file to read it at one instant. It must have this version's schema. Raises SchemaTooNew and StoreUnavailable."""
     # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
     try:
-        with closing(
-            sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, isolation_level=None, factory=SqliteConnection)
-        ) as connection:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, isolation_level=None)) as connection:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 raise StoreUnavailable(f"{database} is not a database of chatsvc")
             if is_newer(connection):
@@ -45,7 +42,7 @@ def numbers(connection: Connection) -> dict[str, int]:
     return found
 
 
-def prepare(connection: SqliteConnection) -> None:
+def prepare(connection: sqlite3.Connection) -> None:
     """Make the tables in a new file."""
     connection.execute("PRAGMA secure_delete=ON")
     migrate(connection)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined, read
-from chatsvc.store.sqlite.connection import SqliteConnection
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, schema_version
 
 STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
@@ -21,9 +20,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
     # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
     try:
-        with closing(
-            sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, timeout=5, factory=SqliteConnection)
-        ) as connection:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, timeout=5)) as connection:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 raise StoreUnavailable("it is not a database of chatsvc")
             if is_newer(connection):
@@ -34,7 +31,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
         raise StoreUnavailable(str(fault)) from fault
 
 
-def _problems(connection: SqliteConnection, limit_s: float | None) -> list[str] | None:
+def _problems(connection: sqlite3.Connection, limit_s: float | None) -> list[str] | None:
     """Check the content of a database; return None if the time was over before."""
     if limit_s == 0:
         return None

@@ -1,8 +1,7 @@
 """Database of a process over SQLite: one thread writes in batches, and several read.
 
 A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next; each
-caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own. Neighbouring units of
-one kind in a batch run together.
+caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.batches import READERS, BatchThread, Work, all_of_them, each_by_itself, least_busy, read_batch, result_of
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, choose_reader, each_by_itself, run_all
 from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import SqliteConnection, empty_log, in_transaction, open_reader, outage, purge, translated
+from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
 from chatsvc.store.sqlite.writer import open_writer
 
@@ -26,26 +25,33 @@ EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
 
-def _write_batch(connection: SqliteConnection, batch: list[Work]) -> list[Any]:
+def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
     """Run all units in one transaction. Return results and Failed in the order of the units."""
     try:
-        return in_transaction(connection, partial(all_of_them, batch=batch))
+        return in_transaction(connection, partial(run_all, batch=batch))
     except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
         # Nothing of the batch was written.
         return in_transaction(connection, partial(each_by_itself, batch=batch, is_open=lambda: connection.in_transaction))
 
 
-def _on_one_snapshot(connection: SqliteConnection, units: list[Unit[Any]]) -> list[Any]:
+def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
+    """Run all units on one snapshot. Return results and Failed in the order of the units."""
+    results: list[Any] = []
     connection.execute("BEGIN")
     try:
-        return [result_of(connection, unit) for unit in units]
+        for work in batch:
+            try:
+                results.append(work.unit(connection))
+            except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
+                results.append(Failed(fault))
     finally:
         connection.execute("COMMIT")
+    return results
 
 
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
     thread = await SqliteThread.open(partial(open_writer, path, key) if writes else partial(open_reader, path))
-    name, run_batch = ("writer", _write_batch) if writes else ("reader", partial(read_batch, on_one_snapshot=_on_one_snapshot))
+    name, run_batch = ("writer", _write_batch) if writes else ("reader", _read_batch)
     return BatchThread(name, thread, run_batch, partial(translated, path=path))
 
 
@@ -106,13 +112,13 @@ class GroupCommitDatabase:
             f"{changed[0]} was removed or replaced while the service runs: put it back and restart the service" if changed else None
         )
 
-    async def read(self, unit: Unit[T]) -> T:
+    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
         """See Database.read."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
         if not self.readers:
             return await self.writer.run(unit)
-        return await least_busy(self.readers, unit).run(unit)
+        return await choose_reader(self.readers, is_quick=is_quick).run(unit)
 
     async def write(self, unit: Unit[T]) -> T:
         """See Database.write."""

@@ -7,11 +7,11 @@ from chatsvc import __version__
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import SqliteConnection, open_connection
+from chatsvc.store.sqlite.connection import open_connection
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
 
-def open_writer(path: Path, key: MasterKey | None = None) -> SqliteConnection:
+def open_writer(path: Path, key: MasterKey | None = None) -> sqlite3.Connection:
     """Open the connection that writes, with the settings that durability depends on, and migrate the schema.
 
     key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
