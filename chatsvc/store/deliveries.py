@@ -41,11 +41,8 @@ class UnusableKey(Exception):
 Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 
-class _Standing(NamedTuple):
-    """Current webhook of a bot, and the reason for which nothing may be sent."""
-
-    webhook: Webhook | None
-    refusal: str | None
+# The current webhook of a bot, and the reason for which nothing may be sent.
+_Standing = tuple[Webhook | None, str | None]
 
 
 def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
@@ -56,9 +53,7 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
     if row is None:
         return None
     webhook = find_in(connection, bot_id)
-    if row[0] not in plans:
-        return _Standing(webhook, "plan_lost")
-    return _Standing(webhook, None if webhook else "webhook_removed")
+    return webhook, "plan_lost" if row[0] not in plans else None if webhook else "webhook_removed"
 
 
 def _record(
@@ -112,7 +107,8 @@ def begin(
     if standing is None:
         return 0, []
     # The webhook may have been changed to `--pull`: then events are only recorded.
-    pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
+    webhook, refusal = standing
+    pulled = webhook is not None and webhook.url is None and refusal is None
     state = KEPT if pulled else ATTEMPTED
     connection.executemany("UPDATE webhook_events SET state = ? WHERE number = ?", [(state, event.number) for event in events])
     recorded = [] if pulled else _record(connection, events, now, standing, sign, node)

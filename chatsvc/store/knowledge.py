@@ -4,7 +4,7 @@ They are read in the order of their addition. Each change is recorded in store/k
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_changes import ChangeOrigin
@@ -13,7 +13,6 @@ from chatsvc.store import knowledge_changes as changes
 from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
-_COLUMNS = "id, question, alt, answer, language, source"
 _ONE_ENTRY = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? AND id = ?"
 _BY_NAME = "WHERE bot_id = ? AND file = ? ORDER BY number"
 _ENTRIES_BY_NAME = f"{changes.SELECT_ENTRIES} {_BY_NAME}"
@@ -47,19 +46,12 @@ class Whole(NamedTuple):
     synonyms: Sequence[Synonyms]
 
 
-def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
-    entry_id, question, alt, answer, language, source = row
-    return Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source)
+def _entries(connection: Connection, bot_id: str) -> list[Entry]:
+    rows = connection.execute(f"{changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number", (bot_id,))
+    return [row.entry for row in changes.entries_of(rows)]
 
 
-def _entries(connection: Connection, bot_id: str) -> Iterator[Entry]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries WHERE bot_id = ? ORDER BY number", (bot_id,))
-    return map(_entry, rows)
-
-
-@reads
-def entries(connection: Connection, bot_id: str) -> list[Entry]:
-    return list(_entries(connection, bot_id))
+entries = reads(_entries)
 
 
 @reads
@@ -84,7 +76,7 @@ def version(connection: Connection, bot_id: str) -> int:
 def whole(connection: Connection, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
     groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-    return Whole(list(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+    return Whole(_entries(connection, bot_id), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
 @reads
@@ -95,9 +87,9 @@ def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Seq
             AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
     """
     values = bot_id, json.dumps(files), json.dumps(sources)
-    entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
+    rows = changes.entries_of(connection.execute(f"{changes.SELECT_ENTRIES} {of_bot}", values))
     groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
-    return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+    return Whole([row.entry for row in rows], [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
@@ -231,7 +223,7 @@ def update(
 def some(connection: Connection, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
     """Read some entries of a bot, by their ids."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
+        f"{changes.SELECT_ENTRIES} WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
         (json.dumps(list(entries)), bot_id),
     )
-    return {entry.id: entry for entry in map(_entry, rows)}
+    return {row.entry.id: row.entry for row in changes.entries_of(rows)}

@@ -93,28 +93,22 @@ class Masked(NamedTuple):
 @writes
 def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int) -> None:
     """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
-    again = connection.execute(
-        """
-        UPDATE unanswered_questions SET times = times + 1, last_asked_at = max(last_asked_at, ?)
-        WHERE bot_id = ? AND folded = ? RETURNING number, times
-        """,
-        (now, bot_id, question.folded),
-    ).fetchone()
     # The bot may have been deleted in the meantime.
-    row = (
-        again
-        or connection.execute(
-            """
+    row = connection.execute(
+        """
         INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked, group_id)
-        SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1, ?6 FROM bots WHERE id = ?1 RETURNING number, times
+        SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1, ?6 FROM bots WHERE id = ?1
+        ON CONFLICT (bot_id, folded) DO UPDATE SET
+            times = unanswered_questions.times + 1, last_asked_at = max(unanswered_questions.last_asked_at, excluded.last_asked_at)
+        RETURNING number, times
         """,
-            (bot_id, question.folded, question.wording, question.language, now, question.group_id),
-        ).fetchone()
-    )
+        (bot_id, question.folded, question.wording, question.language, now, question.group_id),
+    ).fetchone()
     if row is None:
         return
-    if again is None and question.group_id is None:
-        connection.execute("UPDATE unanswered_questions SET group_id = number WHERE number = ?", row[:1])
+    number, times = row
+    if times == 1 and question.group_id is None:
+        connection.execute("UPDATE unanswered_questions SET group_id = number WHERE number = ?", (number,))
     day_counts.add(connection, [DayCount(bot_id, "unanswered", now)])
     if question.visitor:
         connection.execute(
@@ -124,9 +118,9 @@ def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int)
             ON CONFLICT (question, channel, user_id) DO UPDATE SET
                 times = unanswered_askers.times + 1, last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
             """,
-            (row[0], bot_id, *question.visitor, question.wording, now),
+            (number, bot_id, *question.visitor, question.wording, now),
         )
-    if row[1] == 1 and row[0] % _CLEAN_EVERY == 0:
+    if times == 1 and number % _CLEAN_EVERY == 0:
         _delete(connection, connection.execute(_RAREST, (bot_id, MOST_KEPT)))
 
 

@@ -70,7 +70,8 @@ def of_rows(read: Callable[[Connection], Mapping[str, int]]) -> Write:
     """Return the function that makes a database of rows. `read` inserts them, and returns the last number of each table."""
 
     def write(copy: sqlite3.Connection) -> None:
-        copying.prepare(copy)
+        copy.execute("PRAGMA secure_delete=ON")
+        migrate(copy)
         copy.execute("BEGIN")
         copying.set_numbers(copy, read(copy))
         copy.execute("COMMIT")

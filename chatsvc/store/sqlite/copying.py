@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chatsvc.store.copying import highest_numbers
 from chatsvc.store.database import Connection, SchemaTooNew, StoreUnavailable
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, migrate, newest, schema_version
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, newest, schema_version
 
 
 @contextmanager
@@ -40,12 +40,6 @@ def numbers(connection: Connection) -> dict[str, int]:
     for name, last in connection.execute("SELECT name, seq FROM sqlite_sequence"):
         found[name] = max(last, found.get(name, 0))
     return found
-
-
-def prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables in a new file."""
-    connection.execute("PRAGMA secure_delete=ON")
-    migrate(connection)
 
 
 def set_numbers(connection: Connection, last: Mapping[str, int]) -> None:
