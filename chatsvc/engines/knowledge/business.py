@@ -18,6 +18,7 @@ _WORDS = LanguageWords("business.txt")
 _MOST_WORDS = 25
 _SOON = 60  # minutes before the business closes
 _MOST_PLACE = 16  # words of an address
+_LONGEST_HOURS = 300  # characters of a section about the hours that is told whole
 _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in which the knowledge may state a fact about the business
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
 _CLAUSE = re.compile(r"[,;.!?]\s|\n")
@@ -111,7 +112,8 @@ def _stated(knowledge: Knowledge) -> dict[str, str]:
                     names = any(word in TRIGGERS[kind] for word in own)
                     weight = 2 * names + is_headed + (kind == "address" and len(own) <= _MOST_PLACE)
                     if weight > best.get(kind, (0, ""))[0]:
-                        best[kind] = weight, sentence.strip(" -*")
+                        is_whole = kind == "hours" and is_headed and len(entry.answer) <= _LONGEST_HOURS  # each day counts
+                        best[kind] = weight, entry.answer if is_whole else sentence.strip(" -*")
         stated = _STATED[knowledge] = {kind: sentence for kind, (_, sentence) in best.items()}
     return stated
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chatsvc.domain.models import Entry
 from chatsvc.domain.profiles import ClosedDays, Profile, days
 from chatsvc.engines.knowledge import business
 from tests.engines.knowledge.desk import BOTS, NOW, Desk
@@ -71,3 +72,9 @@ def test_what_holds_now_is_said_as_people_say_it(language: str, hours: str, told
     desk = Desk(language, opening_hours=hours)
     desk.turn = replace(desk.turn, now_ms=NOW + 3_600_000)
     assert desk.say("bugün açık mısınız" if language == "tr" else "are you open today") == told
+
+
+def test_hours_that_stand_in_the_knowledge_alone_are_told_with_all_their_days() -> None:
+    desk, hours = Desk("tr", opening_hours=None), "Salı - Pazar 12:00 - 23:00. Pazartesi kapalıyız."
+    desk.turn.knowledge.entries = [Entry("h", "Çalışma saatleri", (), hours, "tr")]  # type: ignore[misc]
+    assert desk.say("pazartesi de açık mısınız") == hours

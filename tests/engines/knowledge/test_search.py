@@ -52,7 +52,13 @@ def test_a_list_of_prices_is_told_by_name(question: str, answer: str, told: list
 
 
 @pytest.mark.parametrize(
-    ("question", "decision"), [("how much is it to hire a guitar per month", "answer"), ("qwerty uiop", "abstain"), ("", "abstain")]
+    ("question", "decision"),
+    [
+        ("how much is it to hire a guitar per month", "answer"),
+        ("how much for 2 on sunday", "ask"),  # names an amount and no thing
+        ("qwerty uiop", "abstain"),
+        ("", "abstain"),
+    ],
 )
 def test_the_decision_follows_from_one_number(question: str, decision: str) -> None:
     result = INDEX.search(question)

@@ -26,6 +26,7 @@ from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
 ANSWER, ASK = 0.72, 0.25  # least confidence of an answer, and of choices
+_OPEN = 0.1  # least confidence of choices for a question about a price that names no thing
 _ALONE = 0.5  # least confidence of an answer that has no rival and explains all that the question names
 _CANDIDATES = 8
 _TOPICS, _FEW = 1.3, 10  # weight of topic similarity, divided by the logarithm of the number of entries, of this many at least
@@ -36,6 +37,7 @@ _ENDS = 350  # characters of either end of a long message that are read
 _WORDS = 90  # of them that are read
 _NEAR = 0.7  # factor of a corrected word
 _SPELLED = 6  # unknown words that are corrected in one search
+_CIRCUMSTANCES = frozenset({"people", "visit"})  # concepts of words that say little about what is asked: who comes, and that they do
 _LIGHT = 0.4  # factor of the weight of a word that says little
 _SUBJECT = 0.5  # factor of the words spoken of before
 _CALLED = 0.9  # least confidence of an entry that is asked for by its name or a phrasing
@@ -107,7 +109,9 @@ class KnowledgeIndex:
         likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
         unsaid = judged[0].evidence[judged[0].best][evidence.EVIDENCE.index("unsaid")]
         is_sure = sure >= ANSWER or (sure >= _ALONE and len(likely) == 1 and not unsaid)  # a choice of one would only be a detour
-        return SearchResult(wanted, "answer" if is_sure else "ask" if sure >= ASK else "abstain", sure, hits, likely)
+        is_open = "money" in question.kinds and not any(term.names for term in question.terms)  # "how much for the four of us on Saturday"
+        is_likely = sure >= (_OPEN if is_open else ASK)
+        return SearchResult(wanted, "answer" if is_sure else "ask" if is_likely else "abstain", sure, hits, likely)
 
     def judge(
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
@@ -177,8 +181,8 @@ class KnowledgeIndex:
             if "s" + stem(word) not in corpus.numbers and not own:
                 unknown += corpus.unknown**2
             if word not in STOPWORDS or own:
-                light = is_light(given)
                 every = frozenset({*single, *own})
+                light = is_light(given) or (bool(every) and every <= _CIRCUMSTANCES)
                 factor = _LIGHT if light else 1.0
                 weight = max(gains.values(), default=corpus.unknown) * factor
                 meant = min(meant * factor, weight) or weight
