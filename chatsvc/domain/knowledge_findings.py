@@ -44,6 +44,16 @@ _HEADINGS = {
     "address": re.compile(r"\badres|\baddress|\bneredesiniz|\bwhere are you|\bwhere to find us|\bkonum|\blocation"),
     "opening_hours": re.compile(r"calisma saat|acilis saat|opening (?:hours|times)|\bhours\b|kacta aciliyor|when are you open"),
 }
+_LABELS = {  # at the beginning of a line or a sentence, before the value
+    "phone": re.compile(r"(?:tel|telefon|telephone|phone|call us|bizi arayin)\b"),
+    "address": re.compile(r"(?:adres\w*|(?:our )?address)\s*:"),
+    "opening_hours": re.compile(
+        r"(?:calisma saat\w*|acilis saat\w*|(?:our )?(?:opening )?(?:hours|times)\b|(?:we|(?:the )?\w+) (?:are|is) open\b)"
+    ),
+}
+_VALUE = {"address": re.compile(r":\s*(.+)"), "opening_hours": re.compile(r"(?::|\bopen\b|\bhours\b)\s*(.+)", re.IGNORECASE)}
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_])|\n")
+_PARTS = {"phone": _SENTENCE, "opening_hours": _SENTENCE, "address": re.compile(r"\n")}  # "Kaya Sok. No: 5" is no end of a sentence
 _PHONE = re.compile(r"(?<![\w+])\+?\(?\d[\d ()./-]{5,24}\d(?!\w)")
 
 
@@ -55,15 +65,28 @@ def missing(bot: Bot) -> list[str]:
 def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
     """Yield a finding for each setting that the bot lacks, with the value that the knowledge has for it."""
     open_settings = dict.fromkeys(missing(bot))
-    offers: dict[str, tuple[str, str]] = {}
+    headed: dict[str, tuple[str, str]] = {}
+    labelled: dict[str, tuple[str, str]] = {}
     for entry in entries if open_settings else ():
-        heading = fold(entry.question[:_LONGEST])
+        heading, answer = fold(entry.question[:_LONGEST]), entry.answer[:4_000]
+        sentences = {name: [part.lstrip(" -*") for part in _PARTS[name].split(answer)] for name in open_settings}
         for name in open_settings:
-            if name not in offers and _HEADINGS[name].search(heading) and (value := _value(name, entry.answer[:4_000])):
-                offers[name] = (entry.id, value)
+            if name not in headed and _HEADINGS[name].search(heading) and (value := _value(name, answer)):
+                headed[name] = (entry.id, value)
+            for sentence in sentences[name] if name not in labelled else ():
+                if _LABELS[name].match(fold(sentence)) and (value := _value(name, _behind(name, sentence))):
+                    labelled[name] = (entry.id, value)
+                    break
+    offers = labelled | headed
     for name in open_settings:
         entry_id, value = offers.get(name, (None, ""))
         yield LintFinding(f"{name}_missing", entry_id, None, {"value": value} if value else {})
+
+
+def _behind(name: str, sentence: str) -> str:
+    """Return what stands behind the label of a sentence."""
+    match = _VALUE[name].search(sentence) if name in _VALUE else None
+    return match[1].rstrip(".") if match else sentence
 
 
 def _value(name: str, answer: str) -> str:

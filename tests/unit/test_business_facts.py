@@ -17,6 +17,17 @@ BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
         ("Where are you?", "In the centre.", "address", ""),
         ("Çalışma saatleri", "Pzt-Cum 9-18, Cmt 10-14", "opening_hours", "mon-fri 09:00-18:00; sat 10:00-14:00"),
         ("Opening hours", "Whenever we are there.", "opening_hours", ""),
+        # in a section of another name
+        ("Skips", "Yard at Unit 3, Crawley RH10 9BQ. Tel 01293 555 0142. We recycle 92 %.", "phone", "01293 555 0142"),
+        (
+            "Skips",
+            "Office is open Monday to Friday 7.30 to 5pm, Saturday 8 to 12.",
+            "opening_hours",
+            "mon-fri 07:30-17:00; sat 08:00-12:00",
+        ),
+        ("İade", "14 gün içinde.\nAdres: Ahmet Paşa Cad. No: 41/B Kayseri", "address", "Ahmet Paşa Cad. No: 41/B Kayseri"),
+        ("İade", "- Çalışma saatlerimiz: Pazartesi - Cumartesi 09:00 - 18:30.", "opening_hours", "mon-sat 09:00-18:30"),
+        ("Deposits", "Order 01293 555 0142 cost £20.", "phone", ""),
     ],
 )
 def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:

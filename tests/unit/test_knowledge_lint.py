@@ -65,6 +65,8 @@ def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
     ("question", "answer", "language", "made"),
     [
         ("Parking", "£5 a night.", "en", ["Parking", "do you have parking", "what about parking", "how much is parking", "parking price"]),
+        ("Getting here", "Leave the motorway behind Ludlow.", "en", ["Getting here", "leave motorway behind"]),
+        ("Ne giymeli", "Rahat kıyafet.", "tr", ["Ne giymeli"]),
         ("Otopark", "Arka sokakta.", "tr", ["Otopark", "otopark var mı", "otopark hakkında bilgi"]),
         ("Where are you?", "Red brick house, Harbour Street corner.", "en", ["Where are you", "red brick house"]),
     ],
@@ -100,6 +102,14 @@ def test_the_same_phrasing_twice_is_told_whatever_its_spelling() -> None:
 )
 def test_entries_with_the_same_words_or_the_same_answer_are_near_duplicates(other: Entry) -> None:
     assert kinds(entry("a", "can I pay with a card"), other) == [("near_duplicate", "b", "a")]
+
+
+def test_questions_for_another_kind_of_fact_are_no_near_duplicates() -> None:
+    shows = (
+        entry("a", "What shows are on?", answer="Night Sky and Little Star."),
+        entry("b", "When is each show?", answer="11:00 and 15:00."),
+    )
+    assert "near_duplicate" not in {kind for kind, *_ in kinds(*shows)}
 
 
 def test_another_language_is_another_entry() -> None:

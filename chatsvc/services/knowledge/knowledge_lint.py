@@ -5,6 +5,7 @@ limited to MOST_SEARCHED searches, taken from all entries in turn; the first one
 with 250,000 phrasings take some minutes, half of it for the index.
 """
 
+import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 
@@ -32,6 +33,8 @@ _TELLING = 5  # words from which a text's language can be told
 
 _HEADING = 3  # words of a heading that names a subject
 _SENTENCES, _WORDS = 4, 3  # sentences of an answer that questions are made from, and words of each
+# "Getting here", "What to wear", "Ne giymeli": no thing that one has, or that has a price
+_DOING = re.compile(r"\w+ing\s|(?:how|what|who|when|where|ne|nasıl|kim\w*|nerede)\s", re.IGNORECASE)
 # kind of fact -> questions for it; "" for any entry
 _FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
@@ -101,7 +104,7 @@ def _alone(entry: Entry) -> Iterator[LintFinding]:
 def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
     """Yield pairs of entries that share a phrasing, their questions' words, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
-    asked: dict[tuple[str, frozenset[str]], Entry] = {}
+    asked: dict[tuple[str, frozenset[str], frozenset[str]], Entry] = {}
     answered: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         spoken = primary(entry.language)
@@ -116,11 +119,16 @@ def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
         telling = [word for word in words(entry.question) if word not in STOPWORDS]
         near = [answered.setdefault((spoken, fold(entry.answer)), entry)]
         if telling:
-            near.append(asked.setdefault((spoken, frozenset(map(stem, telling))), entry))
+            near.append(asked.setdefault((spoken, frozenset(map(stem, telling)), _kinds(words(entry.question))), entry))
         for other in near:
             if other is not entry and other.id not in others:
                 others.add(other.id)
                 yield _near(entry, other)
+
+
+def _kinds(asked: Sequence[str]) -> frozenset[str]:
+    """Return the kinds of fact that words ask for: "When is the show?" is not "What is the show?"."""
+    return frozenset(filter(None, (kind_of(lexicon.shared().of_word(word)) for word in asked)))
 
 
 def _near(entry: Entry, other: Entry) -> LintFinding:
@@ -191,8 +199,8 @@ def generated(entry: Entry) -> list[str]:
     """
     heading = entry.question.rstrip("?!. ")
     questions, heading_words = [heading], words(heading)
-    is_short = len(heading_words) <= _HEADING and "?" not in entry.question
-    if is_short and not any(kind_of(lexicon.shared().of_word(word)) for word in heading_words):
+    is_short = len(heading_words) <= _HEADING and "?" not in entry.question and not _DOING.match(heading)
+    if is_short and not _kinds(heading_words):
         forms = _FORMS.get(primary(entry.language), _FORMS["en"])
         stated = facts.kinds_of(entry.answer)
         questions += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
