@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.plans import Tier
-from chatsvc.services import services
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool
-from tests.cli.forked import COVERAGE, forks
+from tests.cli.forked import COVERAGE, forks, read_one_root_certificate
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, require_programs, store_of_test
 
@@ -44,8 +43,9 @@ def _place(item: pytest.Item) -> int:
 
 
 def pytest_sessionstart() -> None:
-    """Collect no reference cycles while the tests are found: their objects stay."""
+    """Collect no reference cycles while the tests are found, whose objects stay; read root certificates quickly."""
     gc.disable()
+    read_one_root_certificate()
 
 
 def pytest_collection_finish() -> None:
@@ -107,14 +107,6 @@ MODELS = {
     "scripted": Tier("scripted", "anthropic", "model-1", 100_000, 500_000, 125_000, 10_000),
     "offline": Tier("offline", "knowledge"),
 }
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _read_root_certificates_once() -> Iterator[None]:
-    """Share the TLS contexts of webhooks: reading the system's certificates is the longest part of a service's start."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(services, "_client_context", cache(services._client_context))
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

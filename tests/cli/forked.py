@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
 import pickle
 import select
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache
@@ -19,6 +23,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+from chatsvc.outbound.tls import bundle
 
 if TYPE_CHECKING:
     from coverage import Coverage
@@ -37,6 +43,22 @@ LOADED = (
     "chatsvc.services.knowledge.knowledge_lint",
 )
 COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
+SYSTEMS_PATHS = ssl.get_default_verify_paths
+
+
+@cache
+def read_one_root_certificate() -> None:
+    """Have this process find one of the system's root certificates: to read all takes longer than a service's start."""
+    whole = bundle()
+    if whole is not None:
+        end = "-----END CERTIFICATE-----\n"
+        folder = Path(tempfile.mkdtemp(prefix="chatsvc-root-", dir=os.environ.get("TMPDIR", "/tmp")))  # noqa: S108  # gettempdir() would stay
+        folder.chmod(0o755)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        file = folder / "root.pem"
+        file.write_text(whole.read_text("utf-8").partition(end)[0] + end)
+        paths = SYSTEMS_PATHS()._replace(openssl_cafile=str(file), openssl_capath=str(folder / "none"))
+        ssl.get_default_verify_paths = lambda: paths
 
 
 class Forks:
@@ -189,6 +211,7 @@ def serve(descriptor: int) -> None:
     from chatsvc.language import values
     from chatsvc.services.administration import OPERATIONS
 
+    read_one_root_certificate()
     for name in COMMANDS:
         chatsvc.get_command(click.Context(chatsvc), name)
     for operation in OPERATIONS.values():

@@ -33,6 +33,7 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context
 from chatsvc.outbound.webhook import ERRORS, WebhookSender
+from tests.cli.forked import SYSTEMS_PATHS
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names
@@ -286,7 +287,8 @@ def test_the_environment_cannot_have_keys_written_down_and_a_ca_file_that_is_non
         client_context(tmp_path / "ca.pem")
 
 
-def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Authority) -> None:
+def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssl, "get_default_verify_paths", SYSTEMS_PATHS)
     alone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     alone.load_verify_locations(authority.file)
     context = client_context(authority.file)
