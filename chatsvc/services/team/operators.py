@@ -168,21 +168,13 @@ async def remove(services: Services, caller: Caller, *, email: str) -> Operator:
     return _shown(caller, operator)
 
 
-async def set_language(services: Services, caller: Caller, *, language: str) -> Operator | Unchanged:
-    """Change the language of the operator who calls; raises `session_needed`."""
-    return await _set_own(services, caller, "language", operators.known_language(language))
-
-
-async def set_timezone(services: Services, caller: Caller, *, timezone: str) -> Operator | Unchanged:
-    """Change the time zone of the operator who calls; "" removes it. Raises `session_needed` and `timezone_unknown`."""
-    return await _set_own(services, caller, "timezone", operators.known_timezone(timezone))
-
-
-async def _set_own(services: Services, caller: Caller, field: str, value: str | None) -> Operator | Unchanged:
-    operator = (await own(services, caller)).operator
-    if value == getattr(operator, field):
+async def set_own(services: Services, caller: Caller, *, language: str | None = None, timezone: str | None = None) -> Operator | Unchanged:
+    """Change the language or the time zone of the operator who calls; "" removes the time zone. Raises `session_needed`."""
+    operator, given = (await own(services, caller)).operator, {"language": language, "timezone": timezone}
+    values = {name: _OWN_SETTINGS[name](value) for name, value in given.items() if value is not None}
+    if all(getattr(operator, name) == value for name, value in values.items()):
         return Unchanged(operator)
-    changed = await stored.change(services.db, operator.id, {field: value, "updated_at": services.clock()}, {})
+    changed = await stored.change(services.db, operator.id, {**values, "updated_at": services.clock()}, {})
     if changed is None:
         raise refusals.session_needed()
     return changed
