@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.support import Site
+from tests.cli.support import WITHOUT_A_SERVICE, Site
 
 GOOD = """name: Otel Deniz
 opening_hours: "her gün 9-22"
@@ -76,6 +76,7 @@ def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Si
     assert exported(site, bot) == text
 
 
+@WITHOUT_A_SERVICE
 def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     before = exported(site, bot)
@@ -96,6 +97,7 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, tmp_p
     assert site.run("bot", "apply", bot, str(file), "--dry-run").status == 1
 
 
+@WITHOUT_A_SERVICE
 def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     file.write_text(GOOD, encoding="utf-8")
@@ -108,6 +110,7 @@ def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
     assert 'name: "Otel Deniz"' in text
 
 
+@WITHOUT_A_SERVICE
 def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
@@ -122,6 +125,7 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
     assert site.json("bot", "show", bot) == before
 
 
+@WITHOUT_A_SERVICE
 def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     for text in ("a: [", "- a\n- b\n", "texts: [x]\nforms: {appointment: [1]}\nclosed: {a: b}\nname: [1]\n"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc import __version__
-from tests.cli.support import Site, environment, one_line, run, usage_error
+from tests.cli.support import WITHOUT_A_SERVICE, Site, environment, one_line, run, usage_error
 
 ACCOUNT = {
     "id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits", "created_at", "updated_at",
@@ -28,8 +28,6 @@ ENTRY = {"id", "question", "alt", "answer", "language", "source"}
 CONVERSATION = {
     "id", "chatbot_id", "channel", "user_id", "session_id", "visitor_name", "visitor_email", "last_message_at", "created_at", "updated_at",
 }  # fmt: skip
-# The rules are the same with a service, and each refusal starts a command.
-WITHOUT_A_SERVICE = pytest.mark.parametrize("site", ["alone"], indirect=True)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TO_THE_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 FAQ = """language: en

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import Site, usage_error
+from tests.cli.support import WITHOUT_A_SERVICE, Site, usage_error
 
 FAQ = """synonyms: towel, havlu
 
@@ -70,6 +70,7 @@ def test_every_format_is_added_and_replaced_by_its_name(site: Site, bot: str, tm
     assert site.json("knowledge", "add", bot, files[3])["files"] == [{"source": "table.csv", "entries": 1, "replaced": 1}]
 
 
+@WITHOUT_A_SERVICE
 def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Site, bot: str, tmp_path: Path) -> None:
     files = [
         put(tmp_path, "good.md", FAQ),
@@ -92,6 +93,7 @@ def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Sit
     assert known(site, bot) == []
 
 
+@WITHOUT_A_SERVICE
 def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     for size, says in (
@@ -103,6 +105,7 @@ def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> No
         assert says in site.refused("knowledge", "add", bot, big)
 
 
+@WITHOUT_A_SERVICE
 @pytest.mark.parametrize("form", ["jsonl", "csv", "markdown"])
 def test_what_is_exported_can_be_added_again(site: Site, bot: str, tmp_path: Path, form: str) -> None:
     site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ), put(tmp_path, "b.csv", 'question,answer\n"A ""?",1\n'))
@@ -123,6 +126,7 @@ def test_what_is_exported_can_be_added_again(site: Site, bot: str, tmp_path: Pat
         assert known(site, bot) == before
 
 
+@WITHOUT_A_SERVICE
 def test_the_export_as_json_is_the_entries(site: Site, bot: str, tmp_path: Path) -> None:
     assert site.json("knowledge", "export", bot) == []
     site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ))
@@ -153,6 +157,7 @@ Evet, odada iki havlu ve temiz çarşaf var.
 """
 
 
+@WITHOUT_A_SERVICE
 def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:
     assert [one["kind"] for one in site.json("knowledge", "lint", bot)] == ["phone_missing", "address_missing", "opening_hours_missing"]
     reached = ("--phone", "0212 000 11 22", "--address", "128 Harbour Road", "--opening-hours", "mon-fri 9-18")
@@ -226,6 +231,7 @@ def test_what_was_asked_in_vain_is_shown_in_groups_ready_to_become_entries(fresh
     usage_error(fresh.run("knowledge", "unanswered", bot, "--markdown", "--json"), "--markdown goes neither")
 
 
+@WITHOUT_A_SERVICE
 def test_changes_are_listed_shown_and_taken_back(site: Site, bot: str, tmp_path: Path) -> None:
     file = put(tmp_path, "faq.md", FAQ)
     site.json("knowledge", "add", bot, file)

@@ -84,7 +84,8 @@ class Visitor:
             if status == 402:
                 self.refused += 1
                 return
-            assert status == 503, (told["error"], told.get("reason"))
+            # On a busy machine the model's answer may not come in time, either.
+            assert status == 503 or (status, told.get("reason")) == (502, "timeout"), (told["error"], told.get("reason"))
             await asyncio.sleep(0.05)
 
 
