@@ -35,7 +35,7 @@ _WISHES = {
 }
 _DECIDING = (("book", "call", 0.15), ("book", "cancel", 0.2), ("move", "book", 0.2), ("stop", "cancel", 0.2))
 """Acts that are alike: the first, the second, and the share of the second from which it is meant."""
-_REFUSALS = ("no", "skip", "stop")
+REFUSALS = ("no", "skip", "stop")
 """Acts that may share a sentence, which is a refusal all the same."""
 _ASKED_BOOKING = 0.9  # probability of a wish to book that ends in a question mark
 FALLBACK = "en"
@@ -73,8 +73,10 @@ def classify(text: str, language: str) -> Act:
         if name == first and chances[second] >= share:
             name, chances[second] = second, chances[first] + chances[second]
             break
-    if name in _REFUSALS:
-        chances[name] = sum(chances[act] for act in (*_REFUSALS, "keep", "cancel"))
+    if name == "cancel":
+        chances[name] += chances["stop"]
+    if name in REFUSALS:
+        chances[name] = sum(chances[act] for act in (*REFUSALS, "keep", "cancel"))
     if "?" in text and name == "book" and chances[name] < _ASKED_BOOKING:
         name = "ask"
     if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):

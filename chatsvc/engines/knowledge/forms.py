@@ -25,7 +25,7 @@ _WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
 _NUMBERED = {int(number): WordSet(items) for number, items in LanguageWords("business.txt").group("choice ").items()}
 _NONE, _FILLER = word_set("none"), word_set("filler")
-WITHOUT, DECLINES, AGREES, PARTS = map(word_set, ("without", "no", "yes", "parts"))
+WITHOUT, DECLINES, REFUSES, AGREES, PARTS = map(word_set, ("without", "no", "refusing", "yes", "parts"))
 
 
 class Field(NamedTuple):

@@ -14,6 +14,7 @@ from chatsvc.language import catalogue
 from chatsvc.language.folding import words
 from chatsvc.language.values import Values
 
+NO_DOUBT = 0.9  # probability of a refusal that stands before something else
 FEW_WORDS = 3  # of a message that may lean on what was said before
 PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
 WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
@@ -33,7 +34,7 @@ class DialogueTurn:
         self.offered = tuple(self.state.choices)  # by the bot's last message
         self.language = self.state.language = self._spoken()
         self.say = catalogue.of_bot(turn.bot, self.language)
-        self.acts = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(self.text)]
+        self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
         self.keep_earlier(_unanswered(turn))
         # The reply in the making.
         self.choices: tuple[str, ...] = ()
@@ -47,6 +48,19 @@ class DialogueTurn:
         if not self.turn.language and self.state.language and len(self.words) < FEW_WORDS:
             return self.state.language
         return language.among(self.turn, catalogue.languages())
+
+    def _acts_of(self, sentence: str) -> list[Act]:
+        """Return the act of a sentence, and before it that of a refusal with which it begins: "no I just want to know how ..."."""
+        parts = sentence.split()
+        for length in (3, 2, 1) if any(word in forms.REFUSES for word in words(parts[0])) else ():
+            if len(parts) >= length + FEW_WORDS:
+                first = acts.classify(" ".join(parts[:length]), self.language)
+                if first.name in acts.REFUSALS and first.probability >= NO_DOUBT:
+                    rest = acts.classify(" ".join(parts[length:]), self.language)
+                    if rest.name in WISHES or (rest.name == "ask" and rest.probability >= PLAINLY):
+                        return [first, rest]
+                    return [first._replace(text=sentence) if first.name == "stop" else acts.classify(sentence, self.language)]
+        return [acts.classify(sentence, self.language)]
 
     # What the message says
 

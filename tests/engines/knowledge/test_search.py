@@ -101,3 +101,13 @@ def test_the_nearest_entries_are_ranked_without_their_facts() -> None:
 def test_a_section_is_told_whole_under_its_name() -> None:
     assert facts.whole(ENTRIES[0]).text.startswith("Instrument hire\n\n- Violin: Per month £12\n- Guitar")
     assert facts.whole(ENTRIES[4]).text == "Yes, beginners of any age."
+
+
+def test_an_entry_comes_first_by_its_own_question() -> None:
+    answers = {
+        "Tickets": "Adult £11, child £7.50.",
+        "Refunds": "Tickets are not refunded. Tickets can be moved.",
+        "Ticket desk": "Tickets at the desk.",
+    }
+    index = KnowledgeIndex([Entry(question, question, (), answer, "en") for question, answer in answers.items()], "en")
+    assert (index.search("tickets?").hits[0].entry.id, index.search("tickets?").decision) == ("Tickets", "answer")

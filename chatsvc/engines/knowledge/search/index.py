@@ -95,7 +95,7 @@ class KnowledgeIndex:
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = evidence.confidence(evidence.signs(question, judged))
-        if sure < _CALLED and self._is_called(text, question, self.entries[judged[0].number]):
+        if sure < _CALLED and self._is_called(text, question, judged[0].number):
             sure = _CALLED
         hits = tuple(
             Hit(
@@ -132,7 +132,8 @@ class KnowledgeIndex:
             shown = evidence.of_entry(question, prepared, (one.score / (ranked[0].score or 1.0), one.score, one.likeness))
             lost = _LANGUAGE * math.log(one.factor)
             judged.append(JudgedEntry(one.entry, prepared, shown, tuple(evidence.score(row) + lost for row in shown), one.factor))
-        judged.sort(key=lambda one: (-one.score, one.number))
+        asked = words(text)  # an entry comes first by its own question
+        judged.sort(key=lambda one: (not self._is_named(asked, one.number), -one.score, one.number))
         return question, judged, wanted
 
     def rank(self, text: str, language: str | None = None) -> list[Hit]:
@@ -222,11 +223,15 @@ class KnowledgeIndex:
         known = word in STOPWORDS or word in self._corpus.of_word or found in self._corpus.numbers
         return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
 
-    def _is_called(self, text: str, question: Question, entry: Entry) -> bool:
+    def _is_named(self, said: list[str], number: int) -> bool:
+        entry = self.entries[number]
+        return any(words(phrasing) == said for phrasing in (entry.question, *entry.alt))
+
+    def _is_called(self, text: str, question: Question, number: int) -> bool:
         """Return whether a question has just the words of the entry's question or of a phrasing."""
-        said, phrasings = words(text), (entry.question, *entry.alt)
-        if any(words(phrasing) == said for phrasing in phrasings):
+        if self._is_named(words(text), number):
             return True
+        phrasings = self.entries[number].question, *self.entries[number].alt
         if not any(term.names for term in question.terms):
             return False
         for phrasing in phrasings:
