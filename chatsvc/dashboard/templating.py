@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 STATIC_PREFIX = "/static"
 STATIC_FOLDER = Path(__file__).parent / "static"
+# A table as it is written: the line under its heads, the ends of its rows, and what stands between its cells.
+_RULES = re.compile(r"^[ \t]*\|(?:[ \t:-]+\|)+[ \t]*\n?", re.MULTILINE)
+_ROW_ENDS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)
+_CELLS = re.compile(r"[ \t]*\|[ \t]*")
 
 
 @cache
@@ -42,6 +47,7 @@ def environment() -> Environment:
     jinja.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
     jinja.filters["rich"] = lambda text: Markup(rich.render(spans=rich_text.spans(catalogue.closed(text))))  # noqa: S704  # escaped there
     jinja.filters["unmarked"] = rich_text.plain
+    jinja.filters["unruled"] = lambda text: _CELLS.sub(" · ", _ROW_ENDS.sub("", _RULES.sub("", text)))
     jinja.globals["machine_time"] = formats.machine_time
     jinja.globals["qr_code"] = qr_code
     jinja.globals["browser_name"] = browsers.name

@@ -38,6 +38,12 @@ async def test_the_list_shows_entries_by_source_and_finds_them(site: Site, base:
     assert (page.has("Do you rent bicycles?"), "Are you open on Saturday?" in page.text) == (True, False)
     assert (await reader.get(f"{base}/knowledge?q=zeppelin")).has("No entry was found")
     assert (await reader.get(f"{base}/knowledge?source=other.md&after=x")).records() == []
+    await site.do(
+        "knowledge.set", bot=site.mine.bot, question="Skips", answer="| Size | Price |\n|---|:--|\n| 4 yard | £205 |\n\nVAT included."
+    )
+    page = await reader.get(f"{base}/knowledge?q=skips")
+    assert (page.has("Size · Price"), page.has("4 yard · £205"), "|" in page.text) == (True, True, False)
+    await site.do("knowledge.remove", bot=site.mine.bot, entry=await entry_of(site, "Skips"))
 
 
 async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, base: str, editor: Client) -> None:
