@@ -6,12 +6,11 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
-from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from aiohttp.web import Request, Response
+from jinja2 import Environment, Template
 
 from chatsvc.domain import rich_text
 from chatsvc.domain.channels import DEFAULT_COLOR, THEMES, is_color, is_dark, origin_of
@@ -38,6 +37,11 @@ _LOADER_HEADERS = {
 @cache
 def _text(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
+
+
+@cache
+def _template(name: str) -> Template:
+    return Environment(autoescape=True).from_string(_text(name))
 
 
 @cache
@@ -154,57 +158,34 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
         "language": language,
         "theme": theme if (theme := widget.channel.text("theme") or request.query.get("theme")) in THEMES else "",
         "title": widget.channel.text("title") or widget.bot.name,
-        "privacy": _privacy(widget, _texts()[language]),
+        "privacy": _texts()[language]["privacy"],
+        "privacy_url": widget.channel.text("privacy_url"),
         "script": static.url("/widget/static", STATIC, "widget.js"),
         "wishes": _texts()[language]["wishes"],
         "notice": _texts()[language]["notice"],
         "state": opening.closed or _texts()[language]["ready"],
-        "logo": _logo(widget),
-    }
-    return _html(200, _filled(_text("frame.html"), values, data), "'self'", widget.channel.origins if site != LINK else [])
-
-
-def _logo(widget: Widget) -> str:
-    logo = widget.channel.text("logo")
-    return f'<img class="logo" src="{escape(logo)}" alt="">' if logo else ""
-
-
-def _privacy(widget: Widget, texts: Mapping[str, str]) -> str:
-    address = widget.channel.text("privacy_url")
-    if address is None:
-        return ""
-    return f' <a href="{escape(address)}" target="_blank" rel="noopener noreferrer">{escape(texts["privacy"])}</a>'
-
-
-def _filled(page: str, values: Mapping[str, str], data: Mapping[str, Any]) -> str:
-    """Fill a page in one pass. An owner's text may look like a name of the template."""
-    html = {
+        "logo": widget.channel.text("logo"),
         "style": _text("static/widget.css"),
-        "privacy": values["privacy"],
-        "logo": values["logo"],
         # In a script element nothing but "</" and "<!--" has a meaning.
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
-    return _NAME.sub(lambda name: html[name[1]] if name[1] in html else escape(values[name[1]]), page)
+    return _html(200, _template("frame.html").render(values), "'self'", widget.channel.origins if site != LINK else [])
 
 
 @cache
-def _style_hash() -> str:
-    return b64encode(hashlib.sha256(_text("static/widget.css").encode()).digest()).decode()
+def _style_hash(name: str) -> str:
+    return b64encode(hashlib.sha256(_text(name).encode()).digest()).decode()
 
 
 def _refused(language: str, widget: Widget) -> Response:
-    text = _texts()[language]["refused"]
-    body = (
-        f'<!doctype html><html lang="{language}"><meta charset="utf-8"><title>{escape(widget.bot.name)}</title><p>{escape(text)}</p></html>'
-    )
+    body = _template("refused.html").render(language=language, title=widget.bot.name, text=_texts()[language]["refused"])
     return _html(403, body, "'none'", widget.channel.origins)
 
 
 def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
-    ancestors = " ".join(origins) or "'none'"
+    ancestors, style = " ".join(origins) or "'none'", _style_hash("static/widget.css")
     policy = (
-        f"default-src 'none'; script-src {script}; style-src 'sha256-{_style_hash()}'; img-src 'self' data:; connect-src 'self';"
+        f"default-src 'none'; script-src {script}; style-src 'sha256-{style}'; img-src 'self' data:; connect-src 'self';"
         f" form-action 'none'; base-uri 'none'; frame-ancestors {ancestors}"
     )
     headers = {
@@ -221,29 +202,12 @@ def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
     return Response(status=status, body=page.encode(), headers=headers)
 
 
-# For the owner of an e-mail address, who stops the mails with operators' answers.
-_MAILS_STYLE = (
-    ":root{color-scheme:light dark}"
-    "body{max-width:34rem;margin:3rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}"
-    "h1{font-size:1.3rem}button{font:inherit;padding:.5rem 1rem}"
-)
-_MAILS_STYLE_HASH = b64encode(hashlib.sha256(_MAILS_STYLE.encode()).digest()).decode()
-_MAILS_POLICY = f"default-src 'none'; style-src 'sha256-{_MAILS_STYLE_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-_MAILS_HEADERS = {
-    "Content-Type": HTML,
-    "Content-Security-Policy": _MAILS_POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
-
-
 async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET /chat/BOT/mails/TOKEN with a button. Mail programs that open links by themselves change nothing."""
     del visits
     _digest(widget, request)
     words = texts(request, widget)
-    return _mails_page(request, widget, words["mails_ask"], f'<form method="post"><button>{escape(words["mails_stop"])}</button></form>')
+    return _mails_page(request, widget, words["mails_ask"], words["mails_stop"])
 
 
 async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
@@ -259,11 +223,17 @@ def _digest(widget: Widget, request: Request) -> bytes:
     return digest
 
 
-def _mails_page(request: Request, widget: Widget, text: str, more: str) -> Response:
-    name = escape(widget.bot.name)
-    body = (
-        f'<!doctype html><html lang="{language_of(request, widget)}"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{name}</title>'
-        f'<style>{_MAILS_STYLE}</style></head><body><main><h1 dir="auto">{name}</h1><p>{escape(text)}</p>{more}</main></body></html>'
+def _mails_page(request: Request, widget: Widget, text: str, button: str) -> Response:
+    style = "static/mails.css"
+    page = _template("mails.html").render(
+        language=language_of(request, widget), title=widget.bot.name, style=_text(style), text=text, button=button
     )
-    return Response(body=body.encode(), headers=_MAILS_HEADERS)
+    policy = f"default-src 'none'; style-src 'sha256-{_style_hash(style)}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    headers = {
+        "Content-Type": HTML,
+        "Content-Security-Policy": policy,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return Response(body=page.encode(), headers=headers)

@@ -205,7 +205,7 @@ async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_w
     response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr&color=00ff00", headers=FRAMED)
     page = await response.text()
     assert '<html lang="tr" ' in page
-    assert "&lt;/script&gt;&lt;b&gt;&quot;Ağaç&quot; &amp; Co" in page
+    assert "&lt;/script&gt;&lt;b&gt;&#34;Ağaç&#34; &amp; Co" in page
     assert 'href="https://example.com/privacy?a=1&amp;b=2"' in page
     assert "bir bilgisayar programı" in page
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "</script><script>alert(1)</script>"})
