@@ -233,6 +233,8 @@ class Sql(ast.NodeVisitor):
                 return True
             case ast.Name():
                 return node.id.isupper() or self.name_is_fixed(node.id)
+            case ast.Attribute(value=ast.Name()):  # a constant of another module
+                return node.attr.isupper()
             case ast.JoinedStr(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
                 return all(map(self.fixed, parts))
             case ast.IfExp(body=one, orelse=other) | ast.BinOp(op=ast.Add(), left=one, right=other):
