@@ -14,6 +14,14 @@ from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _ONE_ENTRY = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? AND id = ?"
+_ALL_ENTRIES = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number"
+_SOME_ENTRIES = f"{changes.SELECT_ENTRIES} WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?"
+_KEPT = """
+    WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
+        AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
+"""
+_ENTRIES_KEPT = changes.SELECT_ENTRIES + _KEPT
+_SYNONYMS_KEPT = f"SELECT words, source FROM knowledge_synonyms {_KEPT}"
 _BY_NAME = "WHERE bot_id = ? AND file = ? ORDER BY number"
 _ENTRIES_BY_NAME = f"{changes.SELECT_ENTRIES} {_BY_NAME}"
 _SYNONYMS_BY_NAME = f"{changes.SELECT_SYNONYMS} {_BY_NAME}"
@@ -47,7 +55,7 @@ class Whole(NamedTuple):
 
 
 def _entries(connection: Connection, bot_id: str) -> list[Entry]:
-    rows = connection.execute(f"{changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number", (bot_id,))
+    rows = connection.execute(_ALL_ENTRIES, (bot_id,))
     return [row.entry for row in changes.entries_of(rows)]
 
 
@@ -82,13 +90,9 @@ def whole(connection: Connection, bot_id: str) -> Whole:
 @reads
 def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
     """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
-    of_bot = """
-        WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
-            AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
-    """
     values = bot_id, json.dumps(files), json.dumps(sources)
-    rows = changes.entries_of(connection.execute(f"{changes.SELECT_ENTRIES} {of_bot}", values))
-    groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
+    rows = changes.entries_of(connection.execute(_ENTRIES_KEPT, values))
+    groups = connection.execute(_SYNONYMS_KEPT, values)
     return Whole([row.entry for row in rows], [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
 
@@ -222,8 +226,5 @@ def update(
 @reads
 def some(connection: Connection, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
     """Read some entries of a bot, by their ids."""
-    rows = connection.execute(
-        f"{changes.SELECT_ENTRIES} WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
-        (json.dumps(list(entries)), bot_id),
-    )
+    rows = connection.execute(_SOME_ENTRIES, (json.dumps(list(entries)), bot_id))
     return {row.entry.id: row.entry for row in changes.entries_of(rows)}
