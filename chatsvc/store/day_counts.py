@@ -23,9 +23,9 @@ class DayCount(NamedTuple):
     times: int = 1
 
 
-def add(connection: Connection, counts: Sequence[DayCount]) -> None:
-    """Add to the counts of one bot, within the unit that writes what is counted."""
-    zone = _zone(connection, counts[0].bot_id)
+def add(connection: Connection, counts: Sequence[DayCount], zone: str | None = None) -> None:
+    """Add to the counts of one bot, in its time zone, within the unit that writes what is counted."""
+    zone = zone or _zone(connection, counts[0].bot_id)
     if zone is not None:
         connection.executemany(
             """

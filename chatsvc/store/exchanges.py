@@ -10,7 +10,7 @@ from chatsvc.domain.analytics import ENTRY
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, day_counts, open_turns
-from chatsvc.store.database import Connection, Database, StoreUnavailable, reads
+from chatsvc.store.database import Connection, Cursor, Database, StoreUnavailable, reads
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
@@ -81,7 +81,7 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
     x = exchange
     account = connection.execute(
         """
-        SELECT a.messages_limit, a.message_credits FROM bots b JOIN accounts a ON a.id = b.account_id
+        SELECT a.messages_limit, a.message_credits, b.timezone FROM bots b JOIN accounts a ON a.id = b.account_id
         WHERE a.deleted_at IS NULL AND b.id = ?
         """,
         (x.bot_id,),
@@ -96,25 +96,6 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
         "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?, ?)",
         (x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd),
     )
-    conversation = _write_conversation(connection, x)
-    _write_messages(connection, x, conversation)
-    counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
-    counts = [DayCount(x.bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
-    day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)])
-    if x.captured:
-        capture = x.captured
-        captures.write(
-            connection,
-            x.bot_id,
-            conversation,
-            capture.request,
-            capture.appointment,
-            tell=capture.tell,
-            sends_mail=capture.sends_mail,
-        )
-    if x.idempotency:
-        _write_key(connection, x.account_id, x.idempotency, x.accepted_at)
-    # Their rows are read at once: SQLite makes no savepoint while a statement of a unit that failed has rows left.
     bot = connection.execute("UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used", (x.bot_id,))
     month = connection.execute(
         """
@@ -123,7 +104,36 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
         """,
         (x.account_id, x.month),
     )
-    (month_used,), (bot_used,), (limit, credits) = month.fetchone(), bot.fetchone(), balance
+    conversation_id = str(uuid.uuid4())
+    conversation = _execute_conversation(connection, x, conversation_id)
+    # All rows are read at once, in one round trip to PostgreSQL. SQLite makes no savepoint while a statement has rows left.
+    (bot_used,), (month_used,), (known_id, number) = bot.fetchone(), month.fetchone(), conversation.fetchone()
+    if known_id == conversation_id:
+        connection.execute(
+            """
+            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)
+            ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET conversations = conversation_counts.conversations + 1
+            """,
+            (x.account_id, x.bot_id, x.channel),
+        )
+    _write_messages(connection, x, number)
+    counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
+    counts = [DayCount(x.bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
+    day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)], balance[2])
+    if x.captured:
+        capture = x.captured
+        captures.write(
+            connection,
+            x.bot_id,
+            number,
+            capture.request,
+            capture.appointment,
+            tell=capture.tell,
+            sends_mail=capture.sends_mail,
+        )
+    if x.idempotency:
+        _write_key(connection, x.account_id, x.idempotency, x.accepted_at)
+    limit, credits, _ = balance
     if month_used > limit and credits > 0:
         credits -= 1
         connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, x.account_id))
@@ -145,11 +155,10 @@ def _needs_reply(connection: Connection, message: int) -> bool:
     return bool(row == ("bot",))
 
 
-def _write_conversation(connection: Connection, x: NewExchange) -> int:
-    """Insert or update the conversation of an exchange; return its number."""
-    new_id = str(uuid.uuid4())
+def _execute_conversation(connection: Connection, x: NewExchange, new_id: str) -> Cursor:
+    """Insert or update the conversation of an exchange; its row has the id, which is `new_id` for a new one, and the number."""
     # The time of the last message never decreases: a list must not show a conversation on two pages.
-    conversation_id, number = connection.execute(
+    return connection.execute(
         """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
             last_message_at, created_at, updated_at, dialogue, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9)
@@ -161,16 +170,7 @@ def _write_conversation(connection: Connection, x: NewExchange) -> int:
         RETURNING id, number
         """,
         (new_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.dialogue, 2 if x.stored is None else 1),
-    ).fetchone()
-    if conversation_id == new_id:
-        connection.execute(
-            """
-            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)
-            ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET conversations = conversation_counts.conversations + 1
-            """,
-            (x.account_id, x.bot_id, x.channel),
-        )
-    return int(number)
+    )
 
 
 def _write_messages(connection: Connection, x: NewExchange, conversation: int) -> None:
