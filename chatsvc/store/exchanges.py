@@ -156,7 +156,10 @@ def _needs_reply(connection: Connection, message: int) -> bool:
 
 
 def _execute_conversation(connection: Connection, x: NewExchange, new_id: str) -> Cursor:
-    """Insert or update the conversation of an exchange; its row has the id, which is `new_id` for a new one, and the number."""
+    """Insert or update the conversation of an exchange.
+
+    The row of the cursor has its id, which is `new_id` where the conversation is new, and its number.
+    """
     # The time of the last message never decreases: a list must not show a conversation on two pages.
     return connection.execute(
         """
