@@ -46,8 +46,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """Word and letter n-gram counts of one language."""
-
     words: dict[str, float]
     all_words: float
     runs: dict[str, float]  # n-gram of up to _ORDER letters -> count
@@ -165,7 +163,6 @@ def _likelihood(language: str, word: str) -> float:
 
 @lru_cache(maxsize=65_536)
 def _chance(language: str, run: str) -> float:
-    """Return the chance of the last letter of an n-gram behind the others."""
     model, chance = load()[language], 1 / 60
     for start in range(len(run) - 1, -1, -1):
         count, kinds = model.heads.get(run[start:-1], (0.0, 0))

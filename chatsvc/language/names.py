@@ -122,7 +122,6 @@ def _is_believed(raw: str, taken: Sequence[re.Match[str]]) -> bool:
 
 
 def _continues(word: str, base: str, taken: Sequence[re.Match[str]], *, sure: bool) -> bool:
-    """Return whether a word may be the next one of an announced name."""
     if taken and word in _PARTICLES:
         return True
     cased = taken[0][0][0].isupper() if taken else word[0].isupper()

@@ -53,7 +53,6 @@ def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Ca
 
 
 def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
-    """Return for each candidate whether it is rejected."""
     ends = [0, *(candidate.end for candidate in candidates)]
     starts = [*(candidate.start for candidate in candidates[1:]), -1]
     before = [_refused_before(_before(line, candidate.start, end)) for candidate, end in zip(candidates, ends, strict=False)]
@@ -65,7 +64,6 @@ def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
 
 
 def _are_near(gap: list[Token], words: frozenset[str]) -> bool:
-    """Return whether nothing but two of these words stand in a gap."""
     return len(gap) <= 2 and all(token.text in words for token in gap)
 
 

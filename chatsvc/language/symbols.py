@@ -27,7 +27,6 @@ _EXACT_STEMS = tuple(_SPELLING.items("exact_stems"))
 
 
 def _words_of_groups() -> dict[str, list[str]]:
-    """Return the words and phrases of each symbol; stems and endings are expanded."""
     groups = {name: list(words) for name, words in _WORDS.group("").items() if "+" not in name}
     for name in _WORDS.names("", behind="+stems"):
         for file in _WORDS.files.values():

@@ -40,8 +40,6 @@ _TO = r"(?:- |to |and |till )"
 
 
 class TimeForm(Enum):
-    """Meaning of the groups of a matched rule."""
-
     PLAIN = auto()  # 14:30, saat 3'te, at 4
     HALF = auto()  # half five
     PAST = auto()  # üçü beş geçe, ten past four

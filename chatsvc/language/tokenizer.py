@@ -146,7 +146,6 @@ def _numeral(number: str, hung: str, start: int, middle: int, end: int) -> Itera
 
 
 def _literal(number: str) -> str | None:
-    """Return the symbol of a date, a clock time, a pair or a number. None for other digits."""
     if match := _FULL_DATE.fullmatch(number):
         year, _, month, day = match.group(1, 2, 3, 4)
         if not year:

@@ -209,7 +209,6 @@ def _is_past(line: TokenLine, clock: Expression[int]) -> bool:
 
 
 def _day_symbol(line: TokenLine, mention: Expression[dt.date]) -> str:
-    """Return the symbol that replaces a day. `DATE`, with the part of the day of "tonight" or "this evening"."""
     if mention.value is None:
         return "gone" if mention.gone else "nodate"
     parts = ("night" if symbol == "tonight" else symbol for symbol in line.symbols[mention.first : mention.end])
@@ -303,7 +302,6 @@ def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str
 
 
 def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
-    """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
     for match in _DIGITS.finditer(masked(text, taken)):
         called = asked in ("phone", "contact") or contacts.is_announced(text, match.start())
         if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
@@ -312,7 +310,6 @@ def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None
 
 
 def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:
-    """Return the first number outside of the `taken` spans, in figures or a word."""
     for match in _NUMBER.finditer(message.text):
         span = message.span(*match.span())
         if any(start < span[1] and span[0] < end for start, end in taken):

@@ -200,7 +200,6 @@ class Answers(DialogueTurn):
         return self._framed(fact.text, fact.entry)
 
     def _framed(self, text: str, entry: Entry) -> str:
-        """Return a text of the owner's, once with a word about its language if that is another one."""
         tongue = entry.language.partition("-")[0]
         if tongue == self.language or "facts.language" in self.state.lines or tongue not in catalogue.languages():
             return text

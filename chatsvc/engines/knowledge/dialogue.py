@@ -77,7 +77,6 @@ class Dialogue(Requests):
         return f"{lead}\n\n{self.say('resume', about=about)}"
 
     def _say_to_message(self) -> str:
-        """Answer a message that nothing pending has taken."""
         self.state.settle()
         if self.wish:
             return self._grant(self.wish)
@@ -143,7 +142,6 @@ class Dialogue(Requests):
         return self.search(text) or self._unknown(text)
 
     def _unknown(self, text: str) -> str:
-        """Say that the bot does not know, and offer to pass the question on."""
         self.keep_earlier([self.text] if self.text else [])
         evidence = self.evidence or Evidence((), None, 0.0)
         self.evidence = Evidence(evidence.entries, "abstain", evidence.confidence)

@@ -250,6 +250,5 @@ def _alike(word: str, other: str) -> bool:
 
 
 def is_none(text: str) -> bool:
-    """Return whether a text takes none of the choices offered."""
     given = words(text)
     return any(word in _NONE for word in given) and all(word in _NONE or word in _FILLER or word in LIGHT for word in given)

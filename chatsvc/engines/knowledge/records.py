@@ -16,8 +16,6 @@ NOTED = "noted"
 
 
 class Records(Answers):
-    """Acts of a turn on the records of its conversation."""
-
     @property
     def current_record(self) -> CapturedRecord | None:
         """Return the record that a change is about: the open appointment of the day named, else the newest open record."""

@@ -20,8 +20,6 @@ _MOST_ASIDES = 2  # questions in a row beside a form until it waits
 
 
 class Requests(Records):
-    """Acts of a turn on a form."""
-
     def begin(self, kind: str, opening: str, draft: RequestDraft | None = None) -> str:
         """Open a form with the values of the message, and ask for the first that is missing."""
         draft = draft or self.draft(kind)

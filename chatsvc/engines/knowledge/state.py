@@ -31,7 +31,6 @@ class RequestDraft:
     asks_when: bool = False  # of a booking that is not known here: the day wanted instead is asked for
 
     def quote(self, text: str) -> None:
-        """Add words of the visitor, unless they are there already."""
         text = " ".join(text.split())[:_MOST_QUOTE]
         if text and text not in self.quotes and len(self.quotes) < _MOST_QUOTES:
             self.quotes.append(text)

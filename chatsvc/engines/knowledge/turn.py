@@ -51,16 +51,16 @@ class DialogueTurn:
 
     def _acts_of(self, sentence: str) -> list[Act]:
         """Return the act of a sentence, and before it that of a refusal with which it begins: "no I just want to know how ..."."""
-        parts = sentence.split()
+        parts, whole = sentence.split(), acts.classify(sentence, self.language)
         for length in (3, 2, 1) if any(word in forms.REFUSES for word in words(parts[0])) else ():
             if len(parts) >= length + FEW_WORDS:
                 first = acts.classify(" ".join(parts[:length]), self.language)
                 if first.name in acts.REFUSALS and first.probability >= NO_DOUBT:
                     rest = acts.classify(" ".join(parts[length:]), self.language)
-                    if rest.name in WISHES or (rest.name == "ask" and rest.probability >= PLAINLY):
+                    if rest.name == "ask" and rest.probability >= PLAINLY:
                         return [first, rest]
-                    return [first._replace(text=sentence) if first.name == "stop" else acts.classify(sentence, self.language)]
-        return [acts.classify(sentence, self.language)]
+                    return [first._replace(text=sentence) if first.name == "stop" and whole.name not in WISHES else whole]
+        return [whole]
 
     # What the message says
 

@@ -27,8 +27,9 @@ _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 60  # stems of an answer that are read
 _TOPICS_BUDGET = 3_000  # postings of topics that one search may touch; rare topics come first
 _SENTENCE, _SENTENCES = 12, 30  # least characters of a sentence, and sentences of a section that are indexed
-_PART, _ENDING = 3, 4  # least letters of a part of a compound, and most letters of an ending behind one
-_MOST_COMPOUNDS = 20_000  # that are remembered: those of a few hundred entries
+
+
+_MOST_PAIRS = 20_000  # words side by side that are remembered: those of a few hundred entries
 
 
 def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
@@ -81,36 +82,6 @@ class Postings:
         return scores
 
 
-class Compounds:
-    """Words that stand side by side in the entries, which visitors write as one, and the other way about: "daycare", "day care"."""
-
-    def __init__(self) -> None:
-        self._single: set[str] = set()
-        self._parts: dict[str, tuple[str, str]] = {}
-
-    def read(self, said: Sequence[str]) -> None:
-        self._single.update(said)
-        pairs = [pair for pair in pairwise(said) if min(map(len, pair)) >= _PART]
-        if len(self._parts) + len(pairs) <= _MOST_COMPOUNDS:
-            self._parts.update(("".join(pair), pair) for pair in pairs)
-
-    def as_written(self, said: Sequence[str]) -> list[str]:
-        """Return the words of a question as the entries write them."""
-        found: list[str] = []
-        for word in said:
-            if found and found[-1] + word in self._single and not {found[-1], word} <= self._single:
-                found[-1] += word
-            else:
-                found.extend((word,) if word in self._single else self._split(word))
-        return found
-
-    def _split(self, word: str) -> tuple[str, ...]:
-        for end in range(len(word), max(len(word) - _ENDING, 2 * _PART) - 1, -1):
-            if parts := self._parts.get(word[:end]):
-                return parts[0], parts[1] + word[end:]
-        return (word,)
-
-
 class Corpus:
     """Immutable term statistics of the entries of an index."""
 
@@ -119,7 +90,7 @@ class Corpus:
         self.lexicon = lexicon
         self.numbers: dict[str, int] = {}  # feature -> number
         self.of_word: dict[str, tuple[int, ...]] = {}  # word of a phrasing -> its features
-        self.compounds = Compounds()
+        self._pairs: dict[str, tuple[str, ...]] = {}  # words that stand side by side, as visitors may write them: "daycare"
         self._weights = array("f")  # feature -> weight of its kind
         read = [self._read(entry) for entry in entries]
         holders = Counter(chain.from_iterable(counts for counts, _ in read))
@@ -141,13 +112,16 @@ class Corpus:
         """Return the similarity (0 to 1) of the topics of each entry that shares one."""
         return self._about.accumulate(about, _TOPICS_BUDGET)
 
+    def apart(self, word: str) -> tuple[str, ...]:
+        """Return a word, or the two that the entries write in its place."""
+        return (word,) if "s" + stem(word) in self.numbers else self._pairs.get(word, (word,))
+
     def _read(self, entry: Entry) -> tuple[Counter[int], int]:
         """Count the phrasings with each feature (0 for a stem that only the answer has), and the phrasings."""
         counts: Counter[int] = Counter()
         texts = phrasings_of(entry)
         for text in texts:
             said = words(text)
-            self.compounds.read(said)
             for word in said:
                 if word not in self.of_word:
                     self.of_word[word] = tuple([self._number(*one) for one in features_of(word, self.lexicon.of_word(word))])
@@ -155,7 +129,8 @@ class Corpus:
             held.update(self._number("c" + match.concept, WEIGHTS["c"]) for match in self.lexicon.expressions(said))
             counts.update(held)
         said = words(entry.answer)
-        self.compounds.read(said)
+        if len(self._pairs) < _MOST_PAIRS:
+            self._pairs.update(("".join(pair), pair) for text in (*texts, entry.answer) for pair in pairwise(words(text)))
         for found in list(dict.fromkeys(stem(word) for word in said if len(word) > 2 and word not in STOPWORDS))[:_ANSWER_WORDS]:
             counts.setdefault(self._number("s" + found, WEIGHTS["s"]), 0)
         return counts, len(texts)

@@ -82,8 +82,6 @@ class PreparedPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PreparedEntry:
-    """An entry with its facts, prepared to be judged."""
-
     parts: tuple[PreparedPart, ...]
     title: Vocabulary
     whole: Vocabulary

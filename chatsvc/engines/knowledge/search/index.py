@@ -95,8 +95,8 @@ class KnowledgeIndex:
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = evidence.confidence(evidence.signs(question, judged))
-        if sure < _CALLED and self._is_called(text, question, judged[0].number):
-            sure = _CALLED
+        if self._is_named(words(text), judged[0].number):
+            sure = max(sure, _CALLED)
         hits = tuple(
             Hit(
                 self.entries[one.number],
@@ -117,7 +117,8 @@ class KnowledgeIndex:
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
     ) -> tuple[Question, list[JudgedEntry], str]:
         """Return the question as it was read, its candidates, best first, and the language to answer in."""
-        said = self._corpus.compounds.as_written(words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS])
+        said = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        said = [part for word in said for part in self._corpus.apart(word)]
         wanted, other = self._wanted(text, language, spoken)
         question, weights, features = self._read(said)
         if subject and not any(term.names for term in question.terms):
@@ -138,7 +139,7 @@ class KnowledgeIndex:
 
     def rank(self, text: str, language: str | None = None) -> list[Hit]:
         """Return the entries whose words and topics are nearest to a text, best first, whatever their facts say."""
-        _, weights, features = self._read(self._corpus.compounds.as_written(words(text)[:_WORDS]))
+        _, weights, features = self._read(words(text)[:_WORDS])
         wanted, other = self._wanted(text, language, None)
         ranked = self._rank(weights, topics.shared().of((feature, 1.0) for feature in features), wanted, other)
         return [Hit(self.entries[one.entry], one.score) for one in ranked]
@@ -207,7 +208,6 @@ class KnowledgeIndex:
         return question, {number: weight / length for number, weight in weights.items()}, features
 
     def _spelled(self, said: Sequence[str]) -> dict[str, str]:
-        """Map each word to itself or its correction."""
         readings: dict[str, str] = {}
         left = _SPELLED
         for word in dict.fromkeys(said):
@@ -224,22 +224,9 @@ class KnowledgeIndex:
         return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
 
     def _is_named(self, said: list[str], number: int) -> bool:
+        """Return whether a question has just the words of the entry's question or of a phrasing."""
         entry = self.entries[number]
         return any(words(phrasing) == said for phrasing in (entry.question, *entry.alt))
-
-    def _is_called(self, text: str, question: Question, number: int) -> bool:
-        """Return whether a question has just the words of the entry's question or of a phrasing."""
-        if self._is_named(words(text), number):
-            return True
-        phrasings = self.entries[number].question, *self.entries[number].alt
-        if not any(term.names for term in question.terms):
-            return False
-        for phrasing in phrasings:
-            held = evidence.vocabulary((phrasing,), self._lexicon)
-            named = {stem(word) for word in words(phrasing) if not is_light(word)}
-            if len(named) <= len(question.terms) and all(evidence.strength(term, held) >= evidence.SAME for term in question.terms):
-                return True
-        return False
 
     def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
         """Return the likeliest facts of all candidates, best first, each name once."""
@@ -312,7 +299,6 @@ class KnowledgeIndex:
         return tuple(lines)
 
     def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
-        """Return the language to answer in, and the factor of entries in another one."""
         if given:
             return primary(given), _GIVEN
         guessed = spoken or guess(text)
