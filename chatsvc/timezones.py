@@ -7,6 +7,8 @@ from pathlib import Path
 
 import tzdata
 
+SHIPPED: str = tzdata.IANA_VERSION
+
 
 def _system_version() -> str | None:
     """Return the version of the system's time zones. None if it has none, "" if they name no version."""
@@ -22,9 +24,14 @@ def _system_version() -> str | None:
 
 
 @lru_cache(maxsize=1)
-def use_newest_zones() -> None:
-    """Read time zones from this program where the system's are older: rules change, and systems are seldom updated."""
+def use_newest_zones() -> str | None:
+    """Read time zones from this program where the system's are older: rules change, and systems are seldom updated.
+
+    Return the version of the older ones, "" if they name none; None where the system's are in use or missing.
+    """
     version = _system_version()
-    if version is not None and version < tzdata.IANA_VERSION:
-        zoneinfo.reset_tzpath(to=())
-        zoneinfo.ZoneInfo.clear_cache()
+    if version is None or version >= SHIPPED:
+        return None
+    zoneinfo.reset_tzpath(to=())
+    zoneinfo.ZoneInfo.clear_cache()
+    return version

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
 from typing import NamedTuple
 
+from chatsvc import timezones
 from chatsvc.config import Config, ConfigError
 from chatsvc.doctor import channels, files, mail, model, network, postgres, report
 from chatsvc.doctor.channels import TokenOf
@@ -75,6 +76,8 @@ def _of_installation(
     yield from findings
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)
+    if (older := timezones.use_newest_zones()) is not None:  # not used here, but other programs of the machine use them
+        yield report.ok("time zones", "zones_old", system=older or "?", shipped=timezones.SHIPPED)
     yield from service(config)
     yield from network.public_url(config)
     yield from network.certificates(config)

@@ -119,7 +119,9 @@ def load(stored: str | None) -> Profile:
         closed = tuple(days(text) for text in values.get("closed", []))
         tests = tuple(_test(test) for test in values.get("tests", ()))
         suggestions = tuple(values.get("suggestions", ()))
-        return Profile(closed, values.get("form_of_address", "formal"), values.get("texts", {}), forms, suggestions, tests)
+        # "address" is the name of versions before 0.1.0.
+        form_of_address = values.get("form_of_address") or values.get("address", "formal")
+        return Profile(closed, form_of_address, values.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
 
