@@ -66,7 +66,7 @@ def _show_operator(operator: dict[str, Any]) -> None:
     email = one_line(operator["email"])
     echo(f"operator       {operator['id']}  {email}")
     if operator["link"] is None:
-        echo(f"{email} is an operator already or gets an invitation by mail; a new link: chatsvc operator link {email}")
+        echo(f"{email} is an operator already; a new link: chatsvc operator link {email}")
     else:
         echo(f"set-up link    {one_line(operator['link'])}  (once, until {operator['expires_at']})")
 

@@ -105,7 +105,7 @@ NOTICE = word("N", "waiting", "request", "appointment", "webhook", "none")
 
 
 def _keep(operator: dict[str, Any]) -> str | None:
-    return "Keep the link now: it is not shown again." if operator["link"] is not None else "An invitation goes to this address by mail."
+    return "Keep the link now: it is not shown again." if operator["link"] is not None else None
 
 
 operator = group("operator")

@@ -59,7 +59,7 @@ class UsableLink(NamedTuple):
 
 
 class NewOperator(NamedTuple):
-    """An operator with a new set-up link. `link` is None for one who is invited by mail, or whom `init` found."""
+    """An operator with a new set-up link. `link` is None for one whom `init` found."""
 
     operator: Operator
     link: str | None

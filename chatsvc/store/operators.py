@@ -116,8 +116,8 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 
 @writes
-def create(connection: Connection, operator: Operator, link: SetupLink | None) -> None:
-    """Write a new operator with roles and set-up link. Without a link, invite the operator by mail. Raises EmailTaken."""
+def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> None:
+    """Write a new operator with roles and set-up link, and invite by mail where that is set up; raises EmailTaken."""
     o = operator
     inserted = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
@@ -128,9 +128,8 @@ def create(connection: Connection, operator: Operator, link: SetupLink | None) -
         raise EmailTaken
     for account_id, role in o.roles.items():
         _put_role(connection, o.id, account_id, role)
-    if link is not None:
-        _put_link(connection, o.id, link)
-    else:
+    _put_link(connection, o.id, link)
+    if sends_mail:
         mail_notices.note_link(connection, INVITATION, o.email, o.created_at)
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page
 
-from chatsvc.config.model import Notices
 from chatsvc.domain import profiles
 from tests.dashboard.conftest import Tabs
 from tests.dashboard.filled import fill
@@ -88,9 +86,7 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
     assert process.returncode == 0, said.decode().replace(str(tmp_path), "")
 
 
-async def test_a_secret_is_gone_after_reload_and_back(site: Site, tabs: Tabs, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Where mail is set up no link is shown.
-    monkeypatch.setattr(site.app.services, "config", replace(site.app.services.config, notices=Notices()))
+async def test_a_secret_is_gone_after_reload_and_back(site: Site, tabs: Tabs) -> None:
     page = await tabs("owner")
     shown, address = page.locator("[data-secret]"), f"{site.app.url}/operators"
     await page.goto(address)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from chatsvc.config.model import Notices, Smtp
 from tests.dashboard.client import Client, Shown, text_of
 from tests.dashboard.site import PASSWORD, Site
 
@@ -29,13 +25,6 @@ async def test_an_owner_adds_somebody_and_passes_the_link_on(site: Site, owner: 
     assert (await owner.get("/operators/new@example.com")).has("password not chosen yet", "Nil")
     guest = await use(site, link)
     assert ((await guest.get("/me")).language, (await guest.get("/operators")).status) == ("tr", 403)
-
-
-async def test_who_is_invited_by_mail_has_no_link_to_pass_on(site: Site, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    smtp = Smtp("mail.example.com", 587, None, None, "Desk", "desk@example.com", "starttls", None)
-    monkeypatch.setattr(site.app.services, "config", replace(site.app.services.config, notices=Notices(smtp)))
-    page = await owner.submit("/operators", "operator.add", email="invited@example.com", role="reader")
-    assert (page.secrets(), page.has("The invitation goes out by mail.", "invited@example.com")) == ([], True)
 
 
 async def test_a_refused_addition_or_change_keeps_what_was_typed(site: Site, owner: Client) -> None:

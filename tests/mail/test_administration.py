@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -33,22 +32,15 @@ from tests.webhooks.certificates import Authority
 PASSWORD = "violet staple harbour"
 
 
-@asynccontextmanager
-async def signed_in(app: App, email: str, **role: object) -> AsyncIterator[Client]:
-    await perform(app.services, ADMIN, "operator.add", {"email": email, **role})
-    link = (await perform(app.services, ADMIN, "operator.link", {"email": email})).link
-    given = {"token": link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+@pytest.fixture
+async def administrator(app: App) -> AsyncIterator[Client]:
+    made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "en"})
+    given = {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
     await perform(app.services, ANONYMOUS, "password.set", given)
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
         await execute(app, "DELETE FROM mails")  # the invitation
         client = Client(app, session)
-        await client.post("/login", {"email": email, "password": PASSWORD, "next": "/"})
-        yield client
-
-
-@pytest.fixture
-async def administrator(app: App) -> AsyncIterator[Client]:
-    async with signed_in(app, "boss@example.com", admin=True, language="en") as client:
+        await client.post("/login", {"email": "boss@example.com", "password": PASSWORD, "next": "/"})
         yield client
 
 
@@ -71,8 +63,14 @@ async def test_the_page_shows_mails_with_their_faults_and_sends_a_test(administr
     assert [one.state for one in await post.mails()] == ["sent", "failed"]
 
 
-async def test_others_see_no_mails(app: App, caller: Caller) -> None:
-    async with signed_in(app, "o@example.com", account=caller.account, role="owner") as client:
+async def test_others_see_no_mails(app: App, caller: Caller, session: ClientSession) -> None:
+    made = await perform(app.services, ADMIN, "operator.add", {"email": "o@example.com", "account": caller.account, "role": "owner"})
+    await perform(
+        app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+    )
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as own:
+        client = Client(app, own)
+        await client.post("/login", {"email": "o@example.com", "password": PASSWORD, "next": "/"})
         assert (await client.get("/system/mails")).status == 403
         assert (await client.post("/system/mails", {"email": "o@example.com"})).status == 403
 

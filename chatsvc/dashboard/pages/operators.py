@@ -40,8 +40,7 @@ async def add(page: Page, fields: Fields) -> Response:
     given: dict[str, Any] = {name: fields.optional(name) for name in ("name", "language")}
     if fields.text("role") not in ("", NO_ROLE):
         given |= {"account": page.account_id, "role": fields.text("role")}
-    added: NewOperator = await page.perform("operator.add", email=fields.text("email"), admin=fields.checked("admin"), **given)
-    return page.redirect(PATH, done="invited") if added.link is None else await _show_link(page, added)
+    return await _show_link(page, await page.perform("operator.add", email=fields.text("email"), admin=fields.checked("admin"), **given))
 
 
 async def _show_link(page: Page, added: NewOperator) -> Response:

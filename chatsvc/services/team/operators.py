@@ -43,7 +43,7 @@ async def add(
     name: str | None = None,
     language: str | None = None,
 ) -> NewOperator:
-    """Add an operator: an administrator, or with an account's role. The set-up link is mailed, or returned where no mail is set up."""
+    """Add an operator with a set-up link: an administrator, or with an account's role."""
     _check_administers(caller, "operator.add", needed=admin)
     faults = refusals.Faults()
     with faults:
@@ -74,16 +74,16 @@ async def add(
         updated_at=now,
         roles={account_id: role for account_id, role in roles.items() if role},
     )
-    address, link = (None, None) if services.sends_mail and services.config.server.dashboard else _new_link(services)
+    address, link = _new_link(services)
     try:
-        await stored.create(services.db, operator, link)
+        await stored.create(services.db, operator, link, services.sends_mail and services.config.server.dashboard)
     except EmailTaken:
         # E-mail addresses are not proven: an owner could make another account's operator with a password of his or her own choice.
         there = await stored.find(services.db, email)
         if there is not None and not _is_visible(caller, there):
             raise refusals.operator_shared(email=email) from None
         raise refusals.operator_exists(email=email) from None
-    return NewOperator(operator, address, link.expires_at if link else None)
+    return NewOperator(operator, address, link.expires_at)
 
 
 async def list_all(
