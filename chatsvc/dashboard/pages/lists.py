@@ -13,28 +13,20 @@ from chatsvc.language.contacts import in_local_form
 from chatsvc.services.conversations.conversations import ConversationRow
 
 CSV = "text/csv; charset=utf-8"
-_RECORDS = [
-    f"lists.{column}"
-    for column in (
-        *("noted_at", "kind", "status", "date", "time", "end_date", "end_time", "item", "name", "phone", "email", "message"),
-        *("urgent", "assignee", "bot", "channel", "conversation_id", "id"),
-    )
-]
-_CONVERSATIONS = [
-    f"lists.{column}"
-    for column in ("begun_at", "last_message_at", "name", "email", "messages", "status", "labels", "assignee", "bot", "channel", "id")
-]
+_RECORDS = (
+    *("noted_at", "kind", "status", "date", "time", "end_date", "end_time", "item", "name", "phone", "email", "message"),
+    *("urgent", "assignee", "bot", "channel", "conversation_id", "id"),
+)
+_CONVERSATIONS = ("begun_at", "last_message_at", "name", "email", "messages", "status", "labels", "assignee", "bot", "channel", "id")
 
 
-def csv_row(page: Page, *cells: str | int | None) -> str:
+def _row(page: Page, *cells: str | int | None) -> str:
     """Format a row with the separator that spreadsheets expect where the language of the page is spoken."""
     return row(*cells, separator=";" if page.language == "tr" else ",")
 
 
-def csv_head(page: Page, *columns: str) -> str:
-    """Begin a file with the names of its columns, which are translated."""
-    # Spreadsheets take a file without the mark at its beginning for Latin-1.
-    return BYTE_ORDER_MARK + csv_row(page, *map(page.text, columns))
+def _begin(page: Page, columns: tuple[str, ...]) -> str:
+    return BYTE_ORDER_MARK + _row(page, *(page.text(f"lists.{column}") for column in columns))
 
 
 def _time(page: Page, instant: int) -> str:
@@ -48,7 +40,7 @@ async def download_inbox(page: Page) -> Response:
     bots = await records.bots_of(page)
 
     async def lines() -> AsyncIterator[bytes]:
-        yield csv_head(page, *_RECORDS).encode()
+        yield _begin(page, _RECORDS).encode()
         async for items in pages:
             yield "".join(_record(page, item, bots.get(item.bot_id)) for item in items).encode()
 
@@ -58,7 +50,7 @@ async def download_inbox(page: Page) -> Response:
 def _record(page: Page, item: InboxItem, bot: Bot | None) -> str:
     request, appointment = item.request, item.appointment
     phone = request.visitor_phone and in_local_form(request.visitor_phone, bot.country if bot else "")
-    return csv_row(
+    return _row(
         page,
         _time(page, request.created_at),
         page.text("lists.appointment" if appointment else "lists.request"),
@@ -81,7 +73,7 @@ async def download_conversations(page: Page) -> Response:
     bots = await records.bots_of(page)
 
     async def lines() -> AsyncIterator[bytes]:
-        yield csv_head(page, *_CONVERSATIONS).encode()
+        yield _begin(page, _CONVERSATIONS).encode()
         async for rows in pages:
             yield "".join(_conversation(page, entry, bots.get(entry.conversation.chatbot_id)) for entry in rows).encode()
 
@@ -91,7 +83,7 @@ async def download_conversations(page: Page) -> Response:
 def _conversation(page: Page, entry: ConversationRow, bot: Bot | None) -> str:
     conversation, details = entry.conversation, entry.details
     status = details.aside or (None if conversation.handling == "bot" else conversation.handling)
-    return csv_row(
+    return _row(
         page,
         *(_time(page, conversation.created_at), _time(page, conversation.last_message_at)),
         *(conversation.visitor_name, conversation.visitor_email, conversation.message_count),

@@ -8,10 +8,10 @@ from aiohttp.web import Response
 from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import whole_number
 from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.pages.lists import CSV, csv_head, csv_row
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.plans import Usd
+from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
 
 DEFAULT_DAYS = 30
@@ -149,18 +149,12 @@ async def download(page: Page) -> Response:
         return page.redirect("/usage")
     chosen = page.query.get("bot") or None
     report: QualityReport = await page.perform("usage.quality", account=page.account_id, bot=chosen, days=_days(page))
-    counted = (*(f"usage.{name}" for name in Quality._fields[:8]), "usage.cost_usd", "usage.trial_tokens", "usage.trial_cost_usd")
-    lines = [csv_head(page, "lists.date", "lists.bot_id", "lists.bot", *counted, "usage.missed_count")]
+    lines = [row("date", "bot_id", "bot", *Quality._fields[:8], "cost_usd", "trial_tokens", "trial_cost_usd", "missed")]
     for day in report.days:
         for bot in report.bots:
             counts = report.rows.get((day, bot.id), NOTHING)
-            cost, trial_cost = (_amount(page, micro_usd) for micro_usd in (counts.cost_micro_usd, counts.trial_cost_micro_usd))
-            lines.append(csv_row(page, times.day(day), bot.id, bot.name, *counts[:8], cost, counts.trial_tokens, trial_cost, counts.missed))
+            costs = Usd(counts.cost_micro_usd).text, counts.trial_tokens, Usd(counts.trial_cost_micro_usd).text, counts.missed
+            lines.append(row(times.day(day), bot.id, bot.name, *counts[:8], *costs))
     file = f"usage-{times.day(report.days[0])}-{times.day(report.end)}.csv"
-    return page.download("".join(lines).encode(), CSV, file)
-
-
-def _amount(page: Page, micro_usd: int) -> str:
-    """Write an amount as spreadsheets read it where the language of the page is spoken."""
-    text = Usd(micro_usd).text
-    return text.replace(".", ",") if page.language == "tr" else text
+    # Spreadsheets take a file without the mark at its beginning for Latin-1.
+    return page.download((BYTE_ORDER_MARK + "".join(lines)).encode(), "text/csv; charset=utf-8", file)
