@@ -96,6 +96,7 @@ class Captured:
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
     `offered` are the owner's choices that the engine's own code has matched with what the visitor typed ("kaya" for "Dt. Elif Kaya"):
     a detail may be one of them as it was offered. What comes from a model never fills it.
+    `verbatim`: the engine's own code has taken `message` from what the visitor typed, which may be words of a turn without an answer.
     `item` is what is booked, in the visitor's words, `end_date` and `end_time` are when a stay or a rental ends.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
     """
@@ -114,6 +115,7 @@ class Captured:
     end_date: Day | None = None
     end_time: Clock | None = None
     item: str | None = None
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
     wish = replace(
         captured,
         request_type=captured.request_type if captured.request_type in REQUEST_TYPES else "other",
-        message=_own_words(captured.message, spoken),
+        message=captured.message.strip()[:MAX_MESSAGE] if captured.verbatim else _own_words(captured.message, spoken),
         visitor_name=contacts.own_name(name, spoken) if name else None,
         visitor_email=contacts.own_email(email, spoken) if email else None,
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,

@@ -74,6 +74,16 @@ async def test_an_appointment_is_captured_over_several_messages(caller: Caller) 
     assert (conversation["visitor_name"], conversation["visitor_email"]) == ("Ayşe Yılmaz", "ayse@example.com")
 
 
+async def test_the_words_of_a_turn_without_an_answer_are_in_the_record_as_the_visitor_is_shown_it(caller: Caller) -> None:
+    await bots.change(caller.app.services, ADMIN, bot=caller.bot, language="en", country="GB")
+    question = "the zip on my dress broke and you kept my deposit, thats not fair"
+    assert (await caller.send(question, "v")).status == 502  # nothing is stored
+    shown = await say(caller, "can someone call me", "Paul Ives 07700 900433")
+    (request,) = await requests_of(caller)
+    assert request.message == f"{question}\ncan someone call me"
+    assert f"Message: {request.message.replace(chr(10), ' / ')}" in shown
+
+
 async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
     """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
     await bots.change(caller.app.services, ADMIN, bot=caller.bot, timezone="America/New_York", country="US", language="en")

@@ -164,11 +164,10 @@ class RequestForm:
         owned = [field for field in self.fields if field.own and field.key in given]
         details = [(field.key.removeprefix(_OWN), given[field.key]) for field in owned]
         return Captured(
-            request_type=self.draft.kind,
-            message="\n".join(self.draft.quotes),
-            visitor_name=given.get("name"),
-            visitor_email=given.get("email"),
-            visitor_phone=given.get("phone"),
+            self.draft.kind,
+            "\n".join(self.draft.quotes),
+            *(given.get("name"), given.get("email"), given.get("phone")),
+            verbatim=True,
             date=day,
             time=time.fromisoformat(given["time"]) if "time" in given else None,
             details=(*details, *([(self.say("field.nights"), given["nights"])] if "nights" in given else [])),
