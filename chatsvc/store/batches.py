@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit
-from chatsvc.store.thread import ConnectionThread
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -32,6 +31,18 @@ class Failed(NamedTuple):
     """Result of a unit that raised; its part of the transaction was rolled back."""
 
     fault: Exception
+
+
+class ConnectionThread(Protocol):
+    """A connection of a driver in a thread of its own."""
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Call `work(connection, *arguments)` in the thread; raises what it raises."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection and end the thread."""
+        ...
 
 
 RunBatch = Callable[[Any, list[Work]], list[Any]]
@@ -65,7 +76,7 @@ def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[
 class BatchThread:
     """Queue of units for one connection. `translate` makes an error of the driver one of the store's."""
 
-    def __init__(self, name: str, thread: ConnectionThread[Any], run_batch: RunBatch, translate: Translate) -> None:
+    def __init__(self, name: str, thread: ConnectionThread, run_batch: RunBatch, translate: Translate) -> None:
         self._thread = thread
         self._run_batch = run_batch
         self._translate = translate

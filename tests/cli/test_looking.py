@@ -121,7 +121,7 @@ def test_what_answers_in_the_place_of_the_service_is_not_taken_for_it(tmp_path: 
 def test_the_licences_of_all_that_is_needed_are_listed_with_their_texts(tmp_path: Path) -> None:
     listed = json.loads(run("licenses", "--json", cwd=tmp_path).out)
     names = {one["name"].lower() for one in listed}
-    assert {"aiohttp", "anthropic", "click", "cryptography", "pyyaml", "orjson", "uvloop", "tzdata", "yarl"} <= names
+    assert {"aiohttp", "aiosqlite", "anthropic", "click", "cryptography", "pyyaml", "orjson", "uvloop", "tzdata", "yarl"} <= names
     assert not names & {"pytest", "mypy", "ruff", "chatsvc"}
     assert all(one["version"] and one["license"] for one in listed)
     # cobble is published without a licence file; its metadata names the licence.

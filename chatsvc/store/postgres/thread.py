@@ -2,28 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, translated
-from chatsvc.store.thread import ConnectionThread
 
 T = TypeVar("T")
 
 
-class PostgresThread(ConnectionThread[PostgresConnection]):
-    """A connection and its thread. The connection is opened again after it broke."""
+class PostgresThread:
+    """A connection and its thread; opened with `open`. `busy_since`: when the work under way began, None while there is none."""
 
-    def is_usable(self, connection: PostgresConnection) -> bool:
-        """See ConnectionThread.is_usable."""
-        return connection.is_usable
+    def __init__(self, connect: Callable[[], PostgresConnection]) -> None:
+        self._connect = connect
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres")
+        self._connection: PostgresConnection | None = None
+        self.busy_since: float | None = None
+        self._is_closed = False
+
+    @classmethod
+    async def open(cls, connect: Callable[[], PostgresConnection]) -> PostgresThread:
+        """Open a connection in a new thread; raises what `connect` raises."""
+        opened = cls(connect)
+        try:
+            await opened.run(lambda _: None)
+        except BaseException:
+            await opened.close()
+            raise
+        return opened
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Call `work(connection, *arguments)` in the thread; raises what it raises."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._run, work, arguments)
+
+    def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        self.busy_since = time.monotonic()
+        try:
+            if self._connection is None or not self._connection.is_usable:
+                self._connection = self._connect()
+            return work(self._connection, *arguments)
+        finally:
+            self.busy_since = None
 
     @property
     def backend(self) -> int | None:
@@ -39,6 +68,19 @@ class PostgresThread(ConnectionThread[PostgresConnection]):
         # A copy of the descriptor: libpq owns the other one. It may be closed meanwhile.
         with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.driver.fileno())) as copy:
             copy.shutdown(socket.SHUT_RDWR)
+
+    async def close(self) -> None:
+        """Close the connection and end the thread; a second call does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+
+        def close() -> None:
+            if self._connection is not None:
+                self._connection.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._executor, close)
+        self._executor.shutdown()
 
 
 class AsideConnection(PostgresThread):

@@ -17,8 +17,8 @@ from chatsvc.store.batches import READERS, BatchThread, Failed, Work, choose_rea
 from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, outage, purge, translated
+from chatsvc.store.sqlite.thread import SqliteThread
 from chatsvc.store.sqlite.writer import open_writer
-from chatsvc.store.thread import ConnectionThread
 
 T = TypeVar("T")
 EMPTY_LOG_TRIES = 60
@@ -50,7 +50,7 @@ def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
 
 
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
-    thread = await ConnectionThread.open(partial(open_writer, path, key) if writes else partial(open_reader, path))
+    thread = await SqliteThread.open(partial(open_writer, path, key) if writes else partial(open_reader, path))
     name, run_batch = ("writer", _write_batch) if writes else ("reader", _read_batch)
     return BatchThread(name, thread, run_batch, partial(translated, path=path))
 
