@@ -188,15 +188,15 @@ async def test_questions_of_an_older_version_lose_their_personal_data(caller: Ca
 async def test_questions_go_with_the_days_of_conversations(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
     engine.script = failing("no_answer")
     await caller.send("old umbrellas", "v")
-    await caller.send("all umbrellas", "v")
+    await caller.send("do you mend all umbrellas", "v")
     await caller.send("anonymous umbrellas")
     clock.advance(20 * 86_400)
-    await caller.send("all umbrellas", "w")
+    await caller.send("do you mend all umbrellas", "w")
     clock.advance(11 * 86_400)
     services = caller.app.services
     services.config = replace(services.config, retention=Retention(30, None, None))
     await retention.once(services)
-    assert {one["question"]: one["count"] for one in await groups(caller)} == {"all umbrellas": 1}
+    assert {one["question"]: one["count"] for one in await groups(caller)} == {"do you mend all umbrellas": 1}
 
 
 async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_caller(
@@ -219,8 +219,8 @@ async def test_a_question_is_not_kept_in_the_log_and_goes_with_its_account(
 
     engine.script = script
     async with out_of_reach(app, "unanswered_questions"):
-        await caller.send("unforgettable words")
-    await caller.send("unforgettable words")
+        await caller.send("what are unforgettable words")
+    await caller.send("what are unforgettable words")
     assert "could not be noted" in caplog.text
     assert "unforgettable" not in caplog.text
     assert await execute(app, "SELECT times FROM unanswered_questions") == [(1,)]
