@@ -17,7 +17,7 @@ _CLOCK_BEFORE = frozenset({"saat", "at", "around", *PARTS_OF_DAY})
 _CLOCK_BEHIND = frozenset({"gibi", "am", "pm", "hrs", "arasi", "oclock"})
 _DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
 _DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
-_BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
+_BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")", "coming", "this", "next"})
 _MOST = 20  # days kept of one text, since selection compares each with the others
 
 

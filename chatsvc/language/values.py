@@ -34,19 +34,6 @@ _FLEXIBLE = _FILE.any_of("flexible")
 _CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
 _CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
 _BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
-_NUMBER = re.compile(r"\+?\d[\d\s().\-/]{5,24}\d")
-_CARRIED = 40  # characters before a value in which its carrier words stand
-_SHORT = 10  # digits of a number with the prefix of calls within a country that is mistyped
-_FEWEST_DIGITS = 4  # of what looks like a telephone number
-_ANSWER, _DAY_ANSWER = 6, 4  # tokens of a bare answer, and of one that is a day
-_CLOCK_DIGITS = 6  # more are a telephone number
-_LOOSE = frozenset({"at", "around", "saat", "in", *PARTS_OF_DAY})  # what may stand between "yesterday" and its hour
-_AROUND = frozenset({"neg", "by", "DATE", ",", "for", "till", "after", "to", *(f"DATE:{part}" for part in PARTS_OF_DAY)})
-_FILE = LanguageWords("counts.txt")
-_FLEXIBLE = _FILE.any_of("flexible")
-_CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
-_CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
-_BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
 _SOON_COUNTS = {phrase: float(count) for count, phrases in _FILE.group("soon_count ").items() for phrase in phrases}
 _SOON_UNITS = {word: int(minutes) for minutes, words in _FILE.group("soon_unit ").items() for word in words}
 _SOON = [

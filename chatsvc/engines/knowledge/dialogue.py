@@ -18,6 +18,7 @@ from chatsvc.engines.knowledge import business, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK
 from chatsvc.engines.knowledge.forms import contact_of
 from chatsvc.engines.knowledge.requests import KINDS, Requests
+from chatsvc.engines.knowledge.turn import NO_DOUBT
 from chatsvc.language import catalogue
 from chatsvc.language.language_detection import guess
 
@@ -89,6 +90,8 @@ class Dialogue(Requests):
         record = self.just_noted
         if wish == "book" and self.says_yes and record and record.kind == "request":  # "yes, but put it on Friday"
             return self.add_to(record)
+        if wish == "call" and record:  # of what was noted just now
+            return self.amended() or self.add_to(record)
         if wish in ("cancel", "move", "status", "keep") and (text := self.about_record(wish)):
             return text
         if not self.turn.may_capture:
@@ -117,8 +120,9 @@ class Dialogue(Requests):
                 return changed
             self.keep_contact(contact_of(self.text, self.values))
             return self.begin("appointment" if self.values.date and self.values.time else "contact", "open.volunteered")
-        if (record := self.just_noted) and self.only("tell", "give") and self.has_moment:
-            return self.move(record) if record.kind == "appointment" else self.add_to(record)
+        is_farewell = all(act.name in SMALL_TALK and act.probability >= NO_DOUBT for act in self.acts)  # "see you on Saturday"
+        if (record := self.just_noted) and self.has_moment and not (is_farewell or self.questions):
+            return self.move(record) if record.kind == "appointment" and self.only("tell", "give") else self.add_to(record)
         if not self.words or (self.only(*SMALL_TALK) and not business.kinds_of(self.text, self.bot.name)):
             return self.small_talk()
         if self.just_noted and self.values.name and self.values.name.explicit and (changed := self.amended()):

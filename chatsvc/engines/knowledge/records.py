@@ -9,6 +9,7 @@ from chatsvc.engines.knowledge.answers import Answers
 from chatsvc.engines.knowledge.forms import Field, contact_of
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language.contacts import in_local_form
+from chatsvc.language.folding import words
 
 _OPEN_STATUSES = ("pending", "confirmed", "new", "in_progress")
 NOTED = "noted"
@@ -48,9 +49,9 @@ class Records(Answers):
             return self._ask_whether_to_cancel(record)
         return self.move(record)
 
-    def _change(self, record: CapturedRecord, words: str = "", *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
+    def _change(self, record: CapturedRecord, message: str = "", *, cancels: bool = False, corrects: bool = False, **values: Any) -> None:
         change, is_urgent = Change(record, cancels, corrects), business.is_urgent(self.text)
-        self.captured = Captured("appointment", words or self.text, change=change, urgent=is_urgent, **values)
+        self.captured = Captured("appointment", message or self.text, change=change, urgent=is_urgent, **values)
 
     def add_to(self, record: CapturedRecord, key: str = "change.done.detail") -> str:
         self._change(record, corrects=True)
@@ -59,7 +60,7 @@ class Records(Answers):
     def amended(self) -> str | None:
         """Correct the contact data of what was noted just now."""
         record, contact = self.just_noted, contact_of(self.text, self.values)
-        if record is None or self.does("call", "book"):
+        if record is None or self.does("book"):
             return None
         self.keep_contact(contact)
         self.state.settle()
@@ -67,7 +68,7 @@ class Records(Answers):
         phone, email = contact.get("phone"), contact.get("email")
         pairs = (name, record.visitor_name), (phone, record.visitor_phone), (email, record.visitor_email)
         if all(given in (None, noted) for given, noted in pairs):
-            return self.line("smalltalk.noted")
+            return self.add_to(record) if words(self.values.rest) else self.line("smalltalk.noted")
         self._change(record, corrects=True, visitor_name=name, visitor_email=email, visitor_phone=phone)
         shown = filter(None, (name, phone and in_local_form(phone, self.bot.country), email))
         return self.say("change.done.contact", data=", ".join(shown))
@@ -106,6 +107,10 @@ class Records(Answers):
         read = form.read(self.text, None)
         if self.state.pending == "move" or not (read.date or read.time):  # "could we make it 11 instead"
             read = form.read(self.text, Field("time", "time"))
+        if not (read.date or read.time or self.state.pending):  # its words may be all that is wished: "change it to the 8 yard"
+            detail = self.add_to(record)
+            if form.read(self.text, Field("number", "number")).number:
+                return detail
         day = record.date and record.date.isoformat()
         if read.time and not read.date and day:
             draft.values["date"] = day
@@ -150,7 +155,7 @@ class Records(Answers):
             return self._ask_whether_to_cancel(record)
         if self.only("no", "stop", "thank", "bye", "keep", "skip"):
             self.state.settle()
-            return self.say("change.dropped")
+            return self.say("change.dropped" if self.does("no", "stop", "keep") else "smalltalk.noted")
         is_other = not self.has_moment and (self.questions or self.only("ask", "tell"))
         return None if is_other else self.move(record)
 

@@ -28,7 +28,7 @@ class Requests(Records):
         given, remarks = form.take(self.text, None, read)
         if self.bare_name:
             draft.values["name"] = self.bare_name
-        elif self._has_words(read, given):
+        if self.text != self.bare_name and self._has_words(read, given):
             draft.quote(self.text)
         if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
             draft.skipped.append("name")  # it is noted at once, and the name asked for after it
