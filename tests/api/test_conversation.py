@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 
 from chatsvc.app import App
@@ -47,6 +48,24 @@ async def test_a_conversation_has_exactly_the_fields_of_the_specification(caller
         },
     }
     assert_headers(answer, limit=100_000, remaining=99_996)
+
+
+async def test_times_never_go_back_where_a_message_came_while_the_one_before_was_answered(
+    app: App, caller: Caller, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    first = await engine.hold(caller.send("first", "v"))
+    clock.now += 1_000
+    second = asyncio.create_task(caller.send("second", "v"))
+    async with asyncio.timeout(5):
+        while not app.services.conversation_locks.waiting:  # noqa: ASYNC110  # what is waited for happens inside of the service
+            await asyncio.sleep(0.002)
+    clock.now += 1_000
+    engine.release()
+    await asyncio.gather(first, second)
+    (listed,) = (await caller.get("/conversations")).json["data"]
+    messages = (await caller.get(f"/conversations/{listed['id']}")).json["data"]["messages"]
+    assert [message["content"] for message in messages] == ["first", "echo: first", "second", "echo: second"]
+    assert [message["created_at"] for message in messages] == sorted(message["created_at"] for message in messages)
 
 
 async def test_a_question_has_the_time_of_its_acceptance_and_a_reply_that_of_its_own(
