@@ -45,12 +45,6 @@ def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
     return after(today, weekday - today.weekday() + 7 * weeks)
 
 
-def next_number(today: date, day: int) -> date | None:
-    """Return the next date after today with this day of the month. Shorter months are skipped."""
-    dates = (in_month(today, months, day) for months in range(13))
-    return next((found for found in dates if found and found > today), None)
-
-
 def in_month(today: date, months: int, day: int) -> date | None:
     """Return a day of the month that is `months` from this one. None if that month is shorter."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
@@ -141,13 +135,9 @@ def _number_of_month(months: int) -> Resolve:
 
 
 def _next_number(match: re.Match[str], today: date) -> date | None:
-    return next_number(today, int(match["d"]))
-
-
-def _after_day(match: re.Match[str], today: date) -> date | None:
-    """Resolve "the day after Friday"."""
-    friday = next_weekday(today, _weekday(match))
-    return friday and after(friday, 1)
+    """Resolve "the 31st": the next date with this day of the month. Shorter months are skipped."""
+    dates = (in_month(today, months, int(match["d"])) for months in range(13))
+    return next((day for day in dates if day and day > today), None)
 
 
 def _in_week(weeks: int) -> Resolve:
@@ -202,7 +192,7 @@ _DATES: list[tuple[str, Resolve]] = [
     (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
     (r"(?:nextweek today|today nextweek|today week|this time nextweek|nextweek this time) ", _in_days(7)),
     (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
-    (rf"(?:the )?day after {_D}", _after_day),
+    (rf"(?:the )?day after {_D}", lambda match, today: (day := next_weekday(today, _weekday(match))) and after(day, 1)),
     (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
     (r"tomorrow(?:'\w+)? ", _in_days(1)),
     (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", _in_days(0)),

@@ -31,7 +31,7 @@ def named(text: str, language: str, today: date) -> date | None:
     None where a holiday only tells another day: "the Monday after Christmas".
     """
     line = f" {' '.join(words(text))} "
-    day = next((day for name, day in _names(language) if _has(line, name)), None)
+    day = next((day for name, day in _names(language) if (name[:-1] if name.endswith("*") else f"{name} ") in line), None)
     if day is None:
         return None
     found = _thanksgiving(today.year) if day == _THANKSGIVING else date.fromisoformat(f"{today.year}-{day}")
@@ -41,10 +41,6 @@ def named(text: str, language: str, today: date) -> date | None:
     if shift:
         return found + timedelta(days=int(shift))
     return None if any(f" {name} " in line for name in own.items("beside")) else found
-
-
-def _has(line: str, name: str) -> bool:
-    return name[:-1] in line if name.endswith("*") else f"{name} " in line
 
 
 def is_one(day: date, country: str) -> bool:

@@ -45,7 +45,11 @@ def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Ca
     left = left or [
         index
         for index, candidate in enumerate(candidates)
-        if any(_are_near(_behind(line, candidate.end, other.start), _NEAR) for other in others if other.start >= candidate.end)
+        if any(
+            len(gap := _behind(line, candidate.end, other.start)) <= 2 and all(token.text in _NEAR for token in gap)
+            for other in others
+            if other.start >= candidate.end
+        )
     ]
     if len(left) > 1 and (moved := _moved_to(line, candidates, left)) is not None:
         return moved
@@ -61,10 +65,6 @@ def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
         before[index] or _refused_behind(gap, is_last=starts[index] < 0) or (starts[index] >= 0 and _corrected(gap))
         for index, gap in enumerate(behind)
     ]
-
-
-def _are_near(gap: list[Token], words: frozenset[str]) -> bool:
-    return len(gap) <= 2 and all(token.text in words for token in gap)
 
 
 def _before(line: TokenLine, offset: int, floor: int) -> list[Token]:

@@ -15,7 +15,7 @@ from chatsvc.language.folding import Folded, fold_with_places, masked
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
-from chatsvc.language.wordlists import LanguageWords, compiled
+from chatsvc.language.wordlists import LanguageWords
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
@@ -34,14 +34,6 @@ _FLEXIBLE = _FILE.any_of("flexible")
 _CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})[\s,:;.=!-]{0,4}$")
 _CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
 _BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
-_SOON_COUNTS = {phrase: float(count) for count, phrases in _FILE.group("soon_count ").items() for phrase in phrases}
-_SOON_UNITS = {word: int(minutes) for minutes, words in _FILE.group("soon_unit ").items() for word in words}
-_SOON = [
-    compiled(file.expanded(pattern).replace("COUNT", rf"(?:(?P<n>\d{{1,3}})|(?P<w>{'|'.join(_SOON_COUNTS)}))"))
-    for file in _FILE.files.values()
-    for name, pattern in file.entries
-    if name == "soon"
-]
 _NUMBER = re.compile(r"(?<![\w.,:/+-])\d{1,9}(?![\d]|[.,:/-]\d|['’]?[a-z]{0,2}\d)|(?<![a-z'])[a-z]{1,20}(?![a-z'])")
 _EDGES = " \t\n,;:-–—/|()&+"
 _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from chatsvc.domain import profiles
@@ -24,7 +25,7 @@ _OWN = "x."  # before the name of an owner's field
 _WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
 _NUMBERED = {int(number): WordSet(items) for number, items in LanguageWords("business.txt").group("choice ").items()}
-_NONE, _FILLER = word_set("none"), word_set("filler")
+_NONE, _FILLER, _PEOPLE, _ALSO = map(word_set, ("none", "filler", "people", "also"))
 WITHOUT, DECLINES, REFUSES, AGREES, PARTS = map(word_set, ("without", "no", "refusing", "yes", "parts"))
 
 
@@ -101,7 +102,8 @@ class RequestForm:
         asked_key = asked.key if asked else ""
         if "phone" not in given and read.phone_as_written and asked_key == "contact":
             given.add("phone.wrong")
-        if draft.kind == "appointment":
+        is_other_day = read.date and "date" in draft.values and any(word in _ALSO for word in words(text[read.date.end :])[:3])
+        if draft.kind == "appointment" and not is_other_day:  # "Tuesday works too" leaves the day as it is
             self._take_when(read, given, remarks, asked_key)
         for field in self.fields:
             if field.own and (value := _own_value(field, text, read, is_asked=field == asked)):
@@ -180,13 +182,28 @@ class RequestForm:
 def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str | None:
     if field.kind == "choice":
         return chosen(field.choices(), text) if is_asked else whole(field.choices(), text)
+    if field.kind == "number" and (counted := _counted(field, text)):
+        return counted
     if not is_asked:
         return None
     if field.kind == "number":
-        return str(read.number.value) if read.number else text.strip() if any(map(str.isdigit, text)) else None
+        return str(read.number.value) if read.number else text.strip() if any(map(str.isdigit, read.rest)) else None
     if field.kind == "date":
         return text[read.date.start : read.date.end] if read.date else None
     return text.strip()
+
+
+def _counted(field: Field, text: str) -> str | None:
+    """Return the only number before a noun of a field's name or question, or before people where it counts people."""
+    asked = [word for line in (field.own.name, *field.own.ask.values()) for word in words(line)] if field.own else []
+    nouns = [word for word in asked if word not in LIGHT and word not in _FILLER]
+    of_people = any(word in _PEOPLE for word in nouns)
+    found = {
+        number
+        for number, noun in pairwise(words(text))
+        if number.isdecimal() and ((of_people and noun in _PEOPLE) or any(_alike(noun, word) for word in nouns))
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def contact_of(text: str, read: Values) -> dict[str, str]:

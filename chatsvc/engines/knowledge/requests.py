@@ -125,10 +125,11 @@ class Requests(Records):
             draft.skipped.append("contact")
             return self._next(form, [self.say("no.contact")])
         answers = wanted or bool(remarks)
-        has_little_else = answers and len(words(self.values.rest)) <= FEW_WORDS + 2
-        questions = about or ([] if has_little_else else self._asked(plainly=bool(given)))
+        beside = form.read(self.text, asked).rest
+        has_little_else = answers and len(words(beside)) <= FEW_WORDS + 2
+        questions = about or (self.asked_in(beside) if answers or given else self._asked())
         answer = self.answer_beside(questions)
-        if questions and not answer and (given or "?" in self.text):
+        if questions and not (answer or has_little_else) and (given or "?" in self.text):
             answer = self.say("unknown.noted")
         draft.asides = draft.asides + 1 if answer and not given else 0
         if answer and draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
@@ -165,9 +166,9 @@ class Requests(Records):
             return bool(untaken or words(read.rest))
         return not (len(given) == 1 and next(iter(given)).startswith("x.") and len(self.words) <= FEW_WORDS)
 
-    def _asked(self, *, plainly: bool = False) -> list[Act]:
-        """Return the questions of a message in a form: what has a question mark, and unless `plainly` what surely asks."""
-        return [act for act in self.questions if "?" in act.text or (not plainly and act.probability >= acts.SURE)]
+    def _asked(self) -> list[Act]:
+        """Return the questions of a message in a form: what has a question mark, and what surely asks."""
+        return [act for act in self.questions if "?" in act.text or act.probability >= acts.SURE]
 
     def _joined(self, lead: str | None, text: str | None) -> str:
         return "\n\n".join(filter(None, (lead, text)))

@@ -85,6 +85,11 @@ class DialogueTurn:
     def plain_questions(self) -> list[Act]:
         return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
 
+    def asked_in(self, rest: str) -> list[Act]:
+        """Return the questions in what a message has beside its values."""
+        found = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(rest) if len(words(sentence)) >= FEW_WORDS]
+        return [act for act in found if act.name == "ask" and act.probability >= PLAINLY]
+
     @property
     def surely_asks(self) -> bool:
         """Return whether a sentence asks by its words, whatever signs it has."""

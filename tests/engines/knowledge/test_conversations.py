@@ -97,6 +97,21 @@ def test_the_owners_fields_and_sentences() -> None:
     assert desk.captured.offered == ("Large",)
 
 
+@pytest.mark.parametrize(
+    ("message", "people"),
+    [
+        ("book saturday at 11 for 12 children", "12"),
+        ("book saturday at 11, a party of 8 people and 1 dog", "8"),
+        ("book saturday at 11 for 2 adults and 3 kids", ""),
+    ],
+)
+def test_a_number_of_people_counts_wherever_it_stands(message: str, people: str) -> None:
+    fields = (FormField("People", "number", {"en": "How many people are you?"}),)
+    desk = Desk("en", profile=Profile(forms={"appointment": Form("time", fields)}))
+    assert ("How many people" in desk.say(message)) != bool(people)
+    assert ("People: " in desk.say("Tom Hill 07700 900123")) == bool(people)
+
+
 def test_nights_end_a_stay() -> None:
     desk = Desk("en", profile=Profile(forms={"appointment": Form("nights")}))
     assert "arrive" in desk.say("I'd like to book a room")
