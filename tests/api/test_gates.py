@@ -246,8 +246,8 @@ async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(app: App, c
     read = app.services.db.read
     found, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(unit: Any) -> Any:
-        result = await read(unit)
+    async def slow(unit: Any, **options: Any) -> Any:
+        result = await read(unit, **options)
         found.set()
         await go_on.wait()
         return result
