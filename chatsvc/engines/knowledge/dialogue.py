@@ -111,7 +111,8 @@ class Dialogue(Requests):
             self.state.add_line("complain")
             offer, self.choices = self.offer(self.draft(kind), "offer.upset"), ()
             return offer
-        return self.begin(kind, f"open.{'person' if wish == 'person' else kind}")
+        answer = self.answer_beside(self.plain_questions) if wish == "book" else None
+        return self._joined(answer, self.begin(kind, f"open.{'person' if wish == 'person' else kind}"))
 
     def _take_volunteered(self) -> str | None:
         """Take contact data, a name or a day that nobody asked for, and small talk. None without any."""

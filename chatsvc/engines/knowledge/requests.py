@@ -55,6 +55,8 @@ class Requests(Records):
         if (declines or leaves) and not self.surely_asks:
             self.state.settle()
             self.state.earlier = []
+            if answer := self.business_answer(self.text.partition(" ")[2]):  # "no, I mean your telephone number"
+                return answer
             return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
         gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
         is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and self.names_part_of_day
@@ -69,8 +71,7 @@ class Requests(Records):
             self.state.pending = "form"
             return self._next(self.form(draft), [self.say("noted")])
         text = self.begin(draft.kind, "open.volunteered" if gives and not wish else f"open.{draft.kind}", draft)
-        answer = self.answer_beside(self.questions) if self.does("yes") and not gives else None
-        return f"{answer}\n\n{text}" if answer else text
+        return self._joined(self.answer_beside(self.questions) if self.does("yes") and not gives else None, text)
 
     def _next(self, form: RequestForm, lead: Sequence[str], *, short: bool = False, repeats: bool = False) -> str:
         """Ask for the next field, or for the confirmation, or note what is complete."""

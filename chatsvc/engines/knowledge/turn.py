@@ -169,10 +169,10 @@ class DialogueTurn:
         self.state.earlier = [*self.state.earlier, *(text[:_LONGEST_EARLIER] for text in texts)][-_MOST_EARLIER:]
 
     def keep_untold(self) -> None:
-        """Keep the sentences that neither ask nor greet for a wish that may follow."""
-        asked = {act.text for act in self.acts if "?" in act.text or (act.name == "ask" and act.probability >= PLAINLY)}
-        told = " ".join(act.text for act in self.acts if act.text not in asked and act.name not in SMALL_TALK)
-        self.keep_earlier([told] if told else [])
+        """Keep a message of which a sentence neither asks nor greets for a wish that may follow."""
+        plain = [act.text for act in self.plain_questions]
+        if any("?" not in act.text and act.text not in plain and act.name not in SMALL_TALK for act in self.acts):
+            self.keep_earlier([self.text])
 
     def keep_contact(self, contact: dict[str, str]) -> None:
         self.state.contact |= {key: contact[key] for key in ("name", "phone", "email") if key in contact}
