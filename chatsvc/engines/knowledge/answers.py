@@ -157,7 +157,8 @@ class Answers(DialogueTurn):
         title = next((choice for choice in choices if choice.casefold() == self.text.casefold()), None)
         if title is None and len(choices) == 1 and self.does("yes"):
             title = choices[0]
-        if title is None and not (self.questions and "?" in self.text):
+        is_wish = bool(self.wish) and len(self.words) > FEW_WORDS
+        if title is None and not (is_wish or (self.questions and "?" in self.text)):
             title = forms.chosen(choices, self.text)
         if title is not None:
             return self._tell_choice(question, title)
