@@ -134,7 +134,7 @@ class KnowledgeIndex:
             lost = _LANGUAGE * math.log(one.factor)
             judged.append(JudgedEntry(one.entry, prepared, shown, tuple(evidence.score(row) + lost for row in shown), one.factor))
         asked = words(text)  # an entry comes first by its own question
-        judged.sort(key=lambda one: (not self._is_named(asked, one.number), -one.score, one.number))
+        judged.sort(key=lambda one: (words(self.entries[one.number].question) != asked, -one.score, one.number))
         return question, judged, wanted
 
     def rank(self, text: str, language: str | None = None) -> list[Hit]:
