@@ -119,7 +119,12 @@ class Requests(Records):
         given, remarks = self._take(form, asked, rest) if rest else (set[str](), list[str]())
         gives_contact = bool({"phone", "email"} & given)
         wanted = asked is not None and (asked.key in given or (asked.key == "contact" and gives_contact))
-        leaves = self.does("stop") or (not wanted and self.does(*_LEAVES) and (self.does("bye") or not self._asked()))
+        is_any_day = asked is not None and asked.key in draft.skipped  # "any time. actually, forget it"
+        leaves = (
+            self.does("stop")
+            or (is_any_day and self.does("cancel"))
+            or (not wanted and self.does(*_LEAVES) and (self.does("bye") or not self._asked()))
+        )
         if leaves and not gives_contact:
             return self._joined(self._left(draft), self.answer_beside(self._asked()))
         if asked and asked.key == "contact" and not gives_contact and (self.does("skip") or forms.refuses_contact(self.text)):

@@ -95,7 +95,8 @@ class KnowledgeIndex:
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = evidence.confidence(evidence.signs(question, judged))
-        if self._is_named(words(text), judged[0].number):
+        entry = self.entries[judged[0].number]
+        if any(words(phrasing) == words(text) for phrasing in (entry.question, *entry.alt)):
             sure = max(sure, _CALLED)
         hits = tuple(
             Hit(
@@ -222,11 +223,6 @@ class KnowledgeIndex:
         found = "s" + stem(word)
         known = word in STOPWORDS or word in self._corpus.of_word or found in self._corpus.numbers
         return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
-
-    def _is_named(self, said: list[str], number: int) -> bool:
-        """Return whether a question has just the words of the entry's question or of a phrasing."""
-        entry = self.entries[number]
-        return any(words(phrasing) == said for phrasing in (entry.question, *entry.alt))
 
     def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
         """Return the likeliest facts of all candidates, best first, each name once."""
