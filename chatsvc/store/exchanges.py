@@ -10,7 +10,7 @@ from chatsvc.domain.analytics import ENTRY
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, day_counts, open_turns
-from chatsvc.store.database import Connection, Cursor, Database, StoreUnavailable, reads
+from chatsvc.store.database import Connection, Database, StoreUnavailable, reads
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
@@ -76,38 +76,36 @@ class Counts(NamedTuple):
 def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | None:
     """Write an exchange within a unit; return what `record` returns, or TurnLost.
 
-    What does not depend on a result is executed before that is read: PostgreSQL takes it in one round trip.
+    Each row is read at once: SQLite commits nothing while a statement has rows left, which a fault in between would leave.
     """
     x = exchange
-    account = connection.execute(
+    balance = connection.execute(
         """
         SELECT a.messages_limit, a.message_credits, b.timezone FROM bots b JOIN accounts a ON a.id = b.account_id
         WHERE a.deleted_at IS NULL AND b.id = ?
         """,
         (x.bot_id,),
-    )
+    ).fetchone()
     awaited = open_turns.delete(connection, x.turn) if x.turn is not None else False
     if awaited is None:
         return TurnLost()
-    balance = account.fetchone()
     if balance is None or (x.stored is not None and not _needs_reply(connection, x.stored)):
         return None
     connection.execute(
         "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?, ?)",
         (x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd),
     )
-    bot = connection.execute("UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used", (x.bot_id,))
-    month = connection.execute(
+    count_bot = "UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used"
+    (bot_used,) = connection.execute(count_bot, (x.bot_id,)).fetchone()
+    (month_used,) = connection.execute(
         """
         INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, 1)
         ON CONFLICT (account_id, month) DO UPDATE SET messages_used = allowances.messages_used + 1 RETURNING messages_used
         """,
         (x.account_id, x.month),
-    )
+    ).fetchone()
     conversation_id = str(uuid.uuid4())
-    conversation = _execute_conversation(connection, x, conversation_id)
-    # All rows are read at once, in one round trip to PostgreSQL. SQLite makes no savepoint while a statement has rows left.
-    (bot_used,), (month_used,), (known_id, number) = bot.fetchone(), month.fetchone(), conversation.fetchone()
+    known_id, number = _write_conversation(connection, x, conversation_id)
     if known_id == conversation_id:
         connection.execute(
             """
@@ -155,13 +153,10 @@ def _needs_reply(connection: Connection, message: int) -> bool:
     return bool(row == ("bot",))
 
 
-def _execute_conversation(connection: Connection, x: NewExchange, new_id: str) -> Cursor:
-    """Insert or update the conversation of an exchange.
-
-    The row of the cursor has its id, which is `new_id` where the conversation is new, and its number.
-    """
+def _write_conversation(connection: Connection, x: NewExchange, new_id: str) -> tuple[str, int]:
+    """Insert or update the conversation of an exchange. Return its id, which is `new_id` where it is new, and its number."""
     # The time of the last message never decreases: a list must not show a conversation on two pages.
-    return connection.execute(
+    written: tuple[str, int] = connection.execute(
         """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
             last_message_at, created_at, updated_at, dialogue, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9)
@@ -173,7 +168,8 @@ def _execute_conversation(connection: Connection, x: NewExchange, new_id: str) -
         RETURNING id, number
         """,
         (new_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.dialogue, 2 if x.stored is None else 1),
-    )
+    ).fetchone()
+    return written
 
 
 def _write_messages(connection: Connection, x: NewExchange, conversation: int) -> None:
