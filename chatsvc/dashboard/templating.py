@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 STATIC_PREFIX = "/static"
 STATIC_FOLDER = Path(__file__).parent / "static"
-# A table as it is written: the line under its heads, the ends of its rows, and what stands between its cells.
-_RULES = re.compile(r"^[ \t]*\|(?:[ \t:-]+\|)+[ \t]*\n?", re.MULTILINE)
-_ROW_ENDS = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)
-_CELLS = re.compile(r"[ \t]*\|[ \t]*")
+# The line under the heads of a table.
+_RULES = re.compile(r"^\|(?:[ \t:-]+\|)+\n?", re.MULTILINE)
 
 
 @cache
@@ -47,7 +45,7 @@ def environment() -> Environment:
     jinja.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
     jinja.filters["rich"] = lambda text: Markup(rich.render(spans=rich_text.spans(catalogue.closed(text))))  # noqa: S704  # escaped there
     jinja.filters["unmarked"] = rich_text.plain
-    jinja.filters["unruled"] = lambda text: _CELLS.sub(" · ", _ROW_ENDS.sub("", _RULES.sub("", text)))
+    jinja.filters["unruled"] = _without_rules
     jinja.globals["machine_time"] = formats.machine_time
     jinja.globals["qr_code"] = qr_code
     jinja.globals["browser_name"] = browsers.name
@@ -76,3 +74,10 @@ def load() -> None:
     """Read templates and texts; takes some tenths of a second."""
     environment()
     translations.texts()
+
+
+def _without_rules(text: str) -> str:
+    """Return a text whose tables have their cells beside each other, without the line under their heads."""
+    lines = (line.strip() if "|" in line else line for line in text.split("\n"))
+    rows = _RULES.sub("", "\n".join(lines)).split("\n")
+    return "\n".join(" · ".join(map(str.strip, row.strip("| ").split("|"))) if "|" in row else row for row in rows)

@@ -45,10 +45,10 @@ _HEADINGS = {
     "opening_hours": re.compile(r"calisma saat|acilis saat|opening (?:hours|times)|\bhours\b|kacta aciliyor|when are you open"),
 }
 _LABELS = {  # at the beginning of a line or a sentence, before the value
-    "phone": re.compile(r"(?:tel|telefon|telephone|phone|call us|bizi arayin)\b"),
-    "address": re.compile(r"(?:adres\w*|(?:our )?address)\s*:"),
+    "phone": re.compile(r"\A(?:tel|telefon|telephone|phone|call us|bizi arayin)\b"),
+    "address": re.compile(r"\A(?:adres\w*|(?:our )?address)\s*:"),
     "opening_hours": re.compile(
-        r"(?:calisma saat\w*|acilis saat\w*|(?:our )?(?:opening )?(?:hours|times)\b|(?:we|(?:the )?\w+) (?:are|is) open\b)"
+        r"\A(?:calisma saat\w*|acilis saat\w*|(?:our )?(?:opening )?(?:hours|times)\b|(?:we|(?:the )?\w+) (?:are|is) open\b)"
     ),
 }
 _VALUE = {"address": re.compile(r":\s*(.+)"), "opening_hours": re.compile(r"(?::|\bopen\b|\bhours\b)\s*(.+)", re.IGNORECASE)}

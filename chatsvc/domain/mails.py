@@ -72,7 +72,7 @@ class MailState(NamedTuple):
 
 
 # The form of <input type=email>: ASCII, so that no two spellings look the same.
-_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.(?!\Z)|\Z))+")
+_EMAIL = re.compile(r"\A[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.(?!\Z)|\Z))+")
 
 
 def is_email(text: str) -> bool:

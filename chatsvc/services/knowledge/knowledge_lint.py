@@ -34,7 +34,7 @@ _TELLING = 5  # words from which a text's language can be told
 _HEADING = 3  # words of a heading that names a subject
 _SENTENCES, _WORDS = 4, 3  # sentences of an answer that questions are made from, and words of each
 # "Getting here", "What to wear", "Ne giymeli": no thing that one has, or that has a price
-_DOING = re.compile(r"\w+ing\s|(?:how|what|who|when|where|ne|nasıl|kim\w*|nerede)\s", re.IGNORECASE)
+_DOING = re.compile(r"\A(?:\w+ing|how|what|who|when|where|ne|nasıl|kim\w*|nerede)\s", re.IGNORECASE)
 # kind of fact -> questions for it; "" for any entry
 _FORMS: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
