@@ -51,8 +51,8 @@ def test_synonyms_count_and_progress_is_reported() -> None:
         BOT,
         KnowledgeContent([PARKING, BREAKFAST], []),
         KnowledgeContent([PARKING, BREAKFAST], [Synonyms(("brekkie", "breakfast"), "a.md")]),
-        [PastQuestion("brekkie", "unanswered", 2)],
+        [PastQuestion("when is brekkie", "unanswered", 2)],
         lambda *step: steps.append(step),
     )
-    assert [(one.kind, one.question, one.after) for one in found] == [("gained", "brekkie", "Breakfast")]
+    assert [(one.kind, one.question, one.after) for one in found] == [("gained", "when is brekkie", "Breakfast")]
     assert steps[-1] == ("searching for past questions", 3, 3)
