@@ -195,7 +195,8 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> None:
     """Settle the turn with one of the bot's sentences."""
-    text = await sentence(turn.services, turn.bot, turn.message.conversation, turn.message.text, key)
+    words = turn.message.text if turn.message.kind is None else ""  # "[voice]" is nobody's language
+    text = await sentence(turn.services, turn.bot, turn.message.conversation, words, key)
     delivery = first_delivery(turn.message.channel, "assistant")
     await _write(turn, NoticeSentence(text, turn.services.clock(), delivery), handling)
 
