@@ -81,12 +81,12 @@ def test_a_phrasing_that_the_bot_answers_rightly_is_no_weak_spot() -> None:
     assert kinds(children, kids, entry("c", "Parking")) == []
 
 
-def test_a_phrasing_that_its_own_entry_answers_is_no_weak_spot() -> None:
+def test_a_phrasing_that_finds_another_entry_first_is_told() -> None:
     ship = entry(
         "ship", "do you ship to France", "do you ship to Spain", "do you ship abroad", "where do you ship to", "do you ship to Italy"
     )
     stray = entry("open", "opening hours", "when are you open", "are you open on sunday", "until when are you open", "do you ship to")
-    assert kinds(ship, stray) == []
+    assert kinds(ship, stray) == [("answers_another", "open", "ship")]
 
 
 def test_the_same_phrasing_twice_is_told_whatever_its_spelling() -> None:
