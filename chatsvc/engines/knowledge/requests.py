@@ -114,7 +114,8 @@ class Requests(Records):
             return self.begin("contact", f"open.{'person' if self.wish == 'person' else 'contact'}", self.state.draft)
         form = self.form(self.state.draft)
         draft, asked = form.draft, form.field(self.state.asked)
-        about = [act for act in self.questions if business.kinds_of(act.text, self.bot.name) and self.business_answer(act.text)]
+        asks = [act for act in self.questions if not form.read(act.text, asked).flexible]  # "any time" is no question for the hours
+        about = [act for act in asks if business.kinds_of(act.text, self.bot.name) and self.business_answer(act.text)]
         rest = " ".join(act.text for act in self.acts if act not in about)
         given, remarks = self._take(form, asked, rest) if rest else (set[str](), list[str]())
         gives_contact = bool({"phone", "email"} & given)
@@ -132,10 +133,9 @@ class Requests(Records):
             return self._next(form, [self.say("no.contact")])
         answers = wanted or bool(remarks)
         beside = form.read(self.text, asked).rest
-        has_little_else = answers and len(words(beside)) <= FEW_WORDS + 2
         questions = about or (self.asked_in(beside) if answers or given else self._asked())
         answer = self.answer_beside(questions)
-        if questions and not (answer or has_little_else) and (given or "?" in self.text):
+        if questions and not (answer or (answers and len(words(beside)) <= FEW_WORDS + 2)) and (given or "?" in self.text):
             answer = self.say("unknown.noted")
         draft.asides = draft.asides + 1 if answer and not given else 0
         if answer and draft.asides >= _MOST_ASIDES:  # who goes on asking is not asked again
