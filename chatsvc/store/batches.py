@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
+from traceback import clear_frames
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from chatsvc import background
@@ -67,6 +68,7 @@ def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[
         except Exception as fault:
             if not is_open():
                 raise
+            clear_frames(fault.__traceback__)  # cursors with rows left: SQLite would release no savepoint
             connection.execute("ROLLBACK TO unit")
             results.append(Failed(fault))
         connection.execute("RELEASE unit")

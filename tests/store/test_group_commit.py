@@ -117,6 +117,19 @@ async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_al
     assert await group.read(names) == ["a", "b", "c", "d"]
 
 
+async def test_a_unit_that_fails_before_it_has_read_its_rows_leaves_the_others_alone(group: StoreDatabase) -> None:
+    def fails(connection: Connection) -> str:
+        # SQLite makes and releases no savepoint while a statement that writes has rows left.
+        left = connection.execute("INSERT INTO store_facts (name, value) VALUES ('undone', ?) RETURNING name", (b"x",))
+        raise LookupError("mine", left is None)
+
+    results = await behind_a_busy_writer(group, [fails, note("a"), fails, note("b")])
+    assert (results[1], results[3]) == ("a", "b")
+    assert isinstance(results[0], LookupError)
+    assert isinstance(results[2], LookupError)
+    assert await group.read(names) == ["a", "b"]
+
+
 async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(group: StoreDatabase) -> None:
     def divide(item: int) -> Callable[[Connection], int]:
         return lambda connection: 12 // connection.execute("SELECT 0 + ?", (item,)).fetchone()[0]

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, choose_reader, each_by_itself, run_all
@@ -29,8 +30,9 @@ def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]
     """Run all units in one transaction. Return results and Failed in the order of the units."""
     try:
         return in_transaction(connection, partial(run_all, batch=batch))
-    except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-        # Nothing of the batch was written.
+    except Exception as fault:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
+        # Nothing of the batch was written. Cursors with rows left would prevent the savepoints.
+        clear_frames(fault.__traceback__)
         return in_transaction(connection, partial(each_by_itself, batch=batch, is_open=lambda: connection.in_transaction))
 
 
