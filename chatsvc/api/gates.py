@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from chatsvc.domain import errors
+from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import WINDOW_S, RateLimiter, Slot, untouched
-from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
@@ -25,7 +25,7 @@ class RequestContext:
     request: web.Request
     services: Services
     limiter: RateLimiter
-    key: ApiKey | None = None
+    key_id: str = ""  # of a key that exists
     account: AccountState | None = None
     slot: Slot | None = None
     body: bytes = b""
@@ -37,13 +37,6 @@ class RequestContext:
             raise RuntimeError("an operation was reached without passing the gates")
         return self.account
 
-    @property
-    def key_id(self) -> str:
-        """The key's id; available once the first gate is passed."""
-        if self.key is None:
-            raise RuntimeError("a gate was reached before the key was checked")
-        return self.key.id
-
     async def rate_limit(self) -> Slot:
         """Return the values of the rate-limit headers (help/interface.md 7). It does not matter whether a slot was taken."""
         if self.slot is not None:
@@ -51,40 +44,29 @@ class RequestContext:
         now = self.services.clock()
         try:
             account_id = self.account.account.id if self.account else ""
-            return await self.limiter.peek(self.key.id if self.key else None, now, account_id)
+            return await self.limiter.peek(self.key_id or None, now, account_id)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
 
     async def counted(self) -> AccountState:
         return await self.services.account_cache.counted(self.state)
 
-    async def is_confirmed(self) -> bool:
-        """Report whether what the gates took from memory still holds."""
-        if self.account is None:
-            return True
-        slot = self.slot or await self.rate_limit()
-        return slot.version is None or self.services.account_cache.confirm(self.account, slot.version)
-
 
 Gate = Callable[[RequestContext], Awaitable[None]]
 
 
-def _token(request: web.Request) -> str:
-    sent = request.headers.getall("Authorization", [])
+async def check_key(context: RequestContext) -> None:
+    """Check that the key is valid and its account exists (help/interface.md 3.2)."""
+    sent = context.request.headers.getall("Authorization", [])
     if not sent:
         raise errors.missing_api_key()
     match = _BEARER.fullmatch(sent[0])
     if len(sent) > 1 or match is None:
         raise errors.invalid_api_key()
-    return match[1]
-
-
-async def check_key(context: RequestContext) -> None:
-    """Check that the key is valid and its account exists (help/interface.md 3.2)."""
-    token = _token(context.request)
     directory = context.services.account_cache
     try:
-        key = context.key = await directory.key(token)
+        key = await directory.key(match[1])
+        context.key_id = key.id if key else ""
         now = context.services.clock()
         if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
             raise errors.invalid_api_key()
@@ -94,7 +76,7 @@ async def check_key(context: RequestContext) -> None:
     if context.account is None:
         raise errors.account_not_found()
     directory.key_uses[key.id] = now
-    info = info_of(context.request)
+    info = context.request[INFO]
     info.principal = context.account.account.id
     info.authenticated(key.id)
 
@@ -123,3 +105,21 @@ async def take_slot(context: RequestContext) -> None:
 
 
 GATES: tuple[Gate, ...] = (check_key, check_plan, take_slot)
+
+
+async def pass_gates(context: RequestContext) -> None:
+    """Pass all gates, again where another process has changed meanwhile what they took from memory."""
+    while True:
+        refusal: ProblemError | None = None
+        try:
+            for gate in GATES:
+                await gate(context)
+        except ProblemError as problem:
+            refusal = problem
+        account = context.account
+        version = (await context.rate_limit()).version if account else None
+        if account is None or version is None or context.services.account_cache.confirm(account, version):
+            break
+        context.key_id, context.account = "", None
+    if refusal is not None:
+        raise refusal

@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from chatsvc.api import bodies, operations, render
-from chatsvc.api.gates import GATES, RequestContext
+from chatsvc.api.gates import RequestContext, pass_gates
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import RateLimiter, untouched
@@ -15,30 +15,13 @@ from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web.faults import HttpFault
-from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 log = logging.getLogger(__name__)
 
 API_ROOT = "/api"
 VERSION = "/v2"
 _CONTEXT = web.RequestKey("context", RequestContext)
-
-
-async def _pass_gates(context: RequestContext) -> None:
-    """Pass all gates, again where another process has changed meanwhile what they took from memory."""
-    while True:
-        refusal: ProblemError | None = None
-        context.key = context.account = None
-        try:
-            for gate in GATES:
-                await gate(context)
-        except ProblemError as problem:
-            refusal = problem
-        if await context.is_confirmed():
-            break
-    if refusal is not None:
-        raise refusal
 
 
 class Interface:
@@ -51,42 +34,39 @@ class Interface:
 
     def application(self) -> web.Application:
         """Return the application that is mounted at API_ROOT."""
-        app = web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems, self._admit])
+        app = web.Application(middlewares=[self._answer])
         for method, path, operation in operations.ROUTES:
             # An id may be anything: what is no id of the account is not found.
             app.router.add_route(method, VERSION + path.replace("{id}", "{id:[^/]+}"), partial(self._perform, operation))
         return app
 
     @web.middleware
-    async def _refuse_problems(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Pass the gates before routing is judged, and word what is refused."""
         context = request[_CONTEXT] = RequestContext(request, self._services, self._limiter)
         try:
+            refusal, misrouted = request[INFO].refusal, request.match_info.http_exception
+            if refusal is not None:
+                raise refusal
+            await pass_gates(context)
+            self._check_capacity(context.state)
+            if isinstance(misrouted, web.HTTPMethodNotAllowed):
+                raise errors.method_not_allowed(allow=sorted(misrouted.allowed_methods))
+            if misrouted is not None:
+                raise operations.unknown(request.method, request.rel_url.raw_path)
             return await handler(request)
         except ProblemError as problem:
             return await self._refuse(context, problem)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
             return await self._refuse(context, errors.service_unavailable())
-        except HttpFault:
-            raise
+        except HttpFault as fault:
+            return self.refuse(fault, request)
         except Exception:
             log.exception("unexpected fault")
             return await self._refuse(context, errors.internal_error())
         finally:
             del request[_CONTEXT]  # the two hold each other
-
-    @web.middleware
-    async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Pass the gates before routing is judged."""
-        context = request[_CONTEXT]
-        await _pass_gates(context)
-        self._check_capacity(context.state)
-        fault = request.match_info.http_exception
-        if isinstance(fault, web.HTTPMethodNotAllowed):
-            raise errors.method_not_allowed(allow=sorted(fault.allowed_methods))
-        if fault is not None:
-            raise operations.unknown(request.method, request.rel_url.raw_path)
-        return await handler(request)
 
     async def _perform(self, operation: operations.Operation, request: web.Request) -> web.Response:
         context = request[_CONTEXT]
@@ -102,7 +82,7 @@ class Interface:
         finally:
             tallies.in_flight -= 1
             state.requests.in_flight -= 1
-        return render.respond(200, body, info_of(request).id, context.slot)
+        return render.respond(200, body, request[INFO].id, context.slot)
 
     def _check_capacity(self, state: AccountState) -> None:
         """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
@@ -111,7 +91,7 @@ class Interface:
             raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> web.Response:
-        info = info_of(context.request)
+        info = context.request[INFO]
         info.error = problem.problem.code
         cause = problem.__cause__
         if cause is not None and problem.problem.status == 503:
@@ -124,7 +104,7 @@ class Interface:
     def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
         """Word a fault as the interface's JSON."""
         problem = _problem(fault)
-        info = info_of(request)
+        info = request[INFO]
         info.error = problem.problem.code
         return self.refuse_unparsed(fault, info.id)
 

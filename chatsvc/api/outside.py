@@ -17,7 +17,7 @@ from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +60,10 @@ class Outside:
 
     async def _show(self, page: Callable[[], Awaitable[tuple[int, object]]], request: web.Request) -> web.Response:
         if request.method not in METHODS:
-            info_of(request).route = f"GET {request.path}"
+            request[INFO].route = f"GET {request.path}"
             raise errors.method_not_allowed(allow=METHODS)
         status, content = await page()
-        return render.respond(status, render.encode(content), info_of(request).id, None)
+        return render.respond(status, render.encode(content), request[INFO].id, None)
 
     async def _nothing(self, _: web.Request) -> web.Response:
         raise web.HTTPNotFound
@@ -87,7 +87,7 @@ class Outside:
         return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
 
     def _refuse(self, problem: ProblemError, request: web.Request) -> web.Response:
-        info = info_of(request)
+        info = request[INFO]
         info.error = problem.problem.code
         return render.problem(problem, info.id, None, self._services.clock())
 

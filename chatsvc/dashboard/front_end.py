@@ -26,7 +26,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import static
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 from chatsvc.web.same_origin import is_same_origin
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Dashboard:
 
     @web.middleware
     async def _serve(self, request: Request, handler: typedefs.Handler) -> web.StreamResponse:
-        info = info_of(request)
+        info = request[INFO]
         try:
             if not self._is_loaded:
                 # At the first request, since many installations have no visitors here; in a thread, since messages must not wait.
@@ -78,7 +78,7 @@ class Dashboard:
 
     async def _page(self, request: Request, access: Access) -> Page:
         """Make the page of a request from its session."""
-        info = info_of(request)
+        info = request[INFO]
         token = responses.session_token(request, self._services.config.server.public_url)
         is_act = not _is_background(request)
         signed_in = await sessions.find(self._services, token, info.client_address, is_act=is_act) if token else None
@@ -147,7 +147,7 @@ class Dashboard:
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault as a page."""
-        info = info_of(request)
+        info = request[INFO]
         info.error = type(fault).__name__
         return responses.fault(fault.status, browsers.language(request), info.id)
 

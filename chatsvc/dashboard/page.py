@@ -24,7 +24,7 @@ from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions, shown_once
 from chatsvc.web.forms import UNKNOWN_SENDER, FormLimits, read_form
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
@@ -43,7 +43,7 @@ class Page:
         self.services = services
         self.request = request
         self.access = access
-        self.info = info_of(request)
+        self.info = request[INFO]
         self.path = request.rel_url.raw_path
         self.params: Mapping[str, str] = request.match_info
         self.query = request.query

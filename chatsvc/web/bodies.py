@@ -8,7 +8,7 @@ from aiohttp import web
 
 from chatsvc.web import deadlines
 from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 DEFAULT_TIMEOUT_S = 10.0
 UNCOUNTED = 32 * 1024  # bytes of each body that nobody counts: its connection may hold as much of a head
@@ -19,7 +19,7 @@ async def chunks(request: web.Request, limit: int, timeout_s: float = DEFAULT_TI
 
     Raises BodyTooLarge over `limit` bytes, BodyTimeout when the whole takes longer than `timeout_s`, and BodyBroken.
     """
-    length, content, info = request.content_length, request.content, info_of(request)
+    length, content, info = request.content_length, request.content, request[INFO]
     if length is not None and length > limit:
         raise BodyTooLarge
     if info.expects_continue and request.transport is not None:
@@ -46,7 +46,7 @@ async def chunks(request: web.Request, limit: int, timeout_s: float = DEFAULT_TI
 
 async def read_body(request: web.Request, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
     """Read the whole body. Raises as `chunks` does, and BodiesOverload if the service holds too much for unknown senders already."""
-    pieces, size, info = [], 0, info_of(request)
+    pieces, size, info = [], 0, request[INFO]
     async for chunk in chunks(request, limit, timeout_s):
         pieces.append(chunk)
         size += len(chunk)

@@ -10,7 +10,9 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 IDLE_S = 1.0  # before an idle connection is closed in favour of another one
 WAIT_S = 5.0  # for which a connection over the limits waits
@@ -46,6 +48,12 @@ class Limited(Protocol):
         ...
 
 
+def _decrement(counts: Counter[T], name: T) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]
+
+
 class ConnectionLimits:
     """Counts the connections of all listeners; `per_key` are the connections of a key on which requests are being answered."""
 
@@ -78,7 +86,7 @@ class ConnectionLimits:
         self._idle.pop(connection, None)
         key = self._key_of.pop(connection, None)
         if key is not None:
-            self._release_key(key)
+            _decrement(self._keys, key)
         timer = self._stop_waiting(connection)
         if timer is not None:
             timer.cancel()
@@ -102,9 +110,10 @@ class ConnectionLimits:
         """Note that a connection is kept for its next request. It counts again."""
         key = self._key_of.pop(connection, None)
         if key is not None:
-            self._release_key(key)
+            _decrement(self._keys, key)
         if connection not in self._counted:
-            self._count(connection)
+            self._counted.add(connection)
+            self._shares[connection.share] += 1
         self._idle[connection] = asyncio.get_running_loop().time()
 
     def may_keep(self, connection: Limited) -> bool:
@@ -124,7 +133,7 @@ class ConnectionLimits:
 
     def release_request(self, share: str) -> None:
         """Stop counting a forwarded request."""
-        self._release_share(share)
+        _decrement(self._shares, share)
 
     def take_bytes(self, size: int) -> bool:
         """Count bytes of an unknown sender's body. Return False, and count nothing, if they are too many."""
@@ -140,24 +149,10 @@ class ConnectionLimits:
     def _has_room(self, share: str | None) -> bool:
         return len(self._counted) < self._connections and (share is None or self._shares[share] < self._per_address)
 
-    def _count(self, connection: Limited) -> None:
-        self._counted.add(connection)
-        self._shares[connection.share] += 1
-
     def _uncount(self, connection: Limited) -> None:
         self._counted.remove(connection)
-        self._release_share(connection.share)
+        _decrement(self._shares, connection.share)
         self._admit_next(connection.share)
-
-    def _release_share(self, share: str | None) -> None:
-        self._shares[share] -= 1
-        if not self._shares[share]:
-            del self._shares[share]
-
-    def _release_key(self, key: str) -> None:
-        self._keys[key] -= 1
-        if not self._keys[key]:
-            del self._keys[key]
 
     def _admit_next(self, share: str | None) -> None:
         """Read a waiting connection that has room now: of the same share if there is one, else of any."""
@@ -171,7 +166,6 @@ class ConnectionLimits:
                 return
 
     def _admit(self, connection: Limited) -> None:
-        self._count(connection)
         self.set_idle(connection)
         connection.proceed()
 

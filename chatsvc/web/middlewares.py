@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler, Middleware
 from chatsvc.log import ACCESS
 from chatsvc.services.services import Services
 from chatsvc.web.faults import HandlerFailed, HttpFault
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def observe(services: Services) -> Middleware:
 
     @web.middleware
     async def observing(request: web.Request, handler: Handler) -> web.StreamResponse:
-        info, resource = info_of(request), request.match_info.route.resource
+        info, resource = request[INFO], request.match_info.route.resource
         if resource is not None:
             info.route = f"{'GET' if request.method == 'HEAD' else request.method} {resource.canonical.removeprefix(API_PREFIX)}"
         began = perf_counter()
@@ -51,7 +51,7 @@ def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) 
     @web.middleware
     async def wording(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            refusal = info_of(request).refusal
+            refusal = request[INFO].refusal
             if refusal is not None:
                 raise refusal
             return await handler(request)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 from aiohttp import HttpVersion11, web
 
-from chatsvc.web.faults import BodiesOverload, HttpFault
-from chatsvc.web.limits import ConnectionLimits
+from chatsvc.web.faults import BodiesOverload, HttpFault, TooManyRequests
+from chatsvc.web.limits import ConnectionLimits, Limited
 
 UNMATCHED = "other"
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
@@ -27,7 +26,7 @@ class RequestInfo:
     body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
     """
 
-    def __init__(self, client_address: str, budget: ConnectionLimits, on_authenticated: Callable[[str | None], None]) -> None:
+    def __init__(self, client_address: str, limits: ConnectionLimits, connection: Limited) -> None:
         self.id = new_request_id()
         self.client_address = client_address
         self.route = UNMATCHED
@@ -36,41 +35,44 @@ class RequestInfo:
         self.refusal: HttpFault | None = None
         self.expects_continue = False
         self.is_body_lost = False
-        self._budget: ConnectionLimits | None = budget
+        self._limits, self._connection = limits, connection
+        self._is_counted = True
         self._body_bytes = 0
-        self._on_authenticated = on_authenticated
+        self._share: str | None = None
 
     def authenticated(self, key: str | None = None) -> None:
         """Stop counting this request, its body and its connection against the limits for unknown callers.
 
         With `key` the connection counts as one of that key instead.
         """
-        self.release_body()
-        self._on_authenticated(key)
+        self.release()
+        self._limits.authenticated(self._connection, key)
+
+    def count(self, share: str) -> None:
+        """Count a request that a trusted proxy forwards for an address. It is refused if the address has too many."""
+        if self._limits.take_request(share):
+            self._share = share
+        else:
+            self.refusal = TooManyRequests()
 
     def count_body(self, size: int) -> None:
         """Count the bytes of the body that are held; raises BodiesOverload."""
-        if self._budget is None or size <= self._body_bytes:
+        if not self._is_counted or size <= self._body_bytes:
             return
-        if not self._budget.take_bytes(size - self._body_bytes):
+        if not self._limits.take_bytes(size - self._body_bytes):
             self.is_body_lost = True
             raise BodiesOverload
         self._body_bytes = size
 
-    def release_body(self) -> None:
-        """Stop counting the body: its sender is known, or the request is answered."""
-        budget, self._budget = self._budget, None
-        if budget is not None:
-            budget.release_bytes(self._body_bytes)
+    def release(self) -> None:
+        """Stop counting the request and its body: its sender is known, or the request is answered."""
+        self._limits.release_bytes(self._body_bytes)
+        if self._share is not None:
+            self._limits.release_request(self._share)
+        self._is_counted, self._body_bytes, self._share = False, 0, None
 
 
 INFO = web.RequestKey("info", RequestInfo)
-
-
-def info_of(request: web.BaseRequest) -> RequestInfo:
-    """Return the notes on a request."""
-    info: RequestInfo = request[INFO]
-    return info
 
 
 def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) -> bool:
@@ -83,6 +85,6 @@ def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) ->
     content = request.content
     if content.is_eof():
         return True
-    info = info_of(request)
+    info = request[INFO]
     is_lost = info.is_body_lost or info.expects_continue or content.exception() is not None
     return not is_lost and (request.content_length or 0) <= MAX_SKIPPED

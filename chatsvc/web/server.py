@@ -14,7 +14,7 @@ from aiohttp import HttpVersion10, HttpVersion11, web
 from chatsvc.log import request_id as logged_request_id
 from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.connection import HttpConnection
-from chatsvc.web.faults import BadRequest, HttpFault, TooManyRequests
+from chatsvc.web.faults import BadRequest, HttpFault
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.requests import INFO, RequestInfo, new_request_id
 
@@ -107,24 +107,12 @@ class HttpServer:
         connection = request.protocol
         if not isinstance(connection, HttpConnection):
             raise TypeError("a request came on a connection of another kind")
-        limits = self.limits
-        forwarded: list[str] = []
-
-        def authenticated(key: str | None) -> None:
-            limits.authenticated(connection, key)
-            if forwarded:
-                limits.release_request(forwarded.pop())
-
-        info = RequestInfo(self.addresses.of(request, connection.peer), limits, authenticated)
-        request[INFO] = info
+        info = request[INFO] = RequestInfo(self.addresses.of(request, connection.peer), self.limits, connection)
         logged_request_id.set(info.id)
         if connection.fault is not None or not _is_clear(request):
             return self.refuse(connection.fault or BadRequest("ambiguous head"), connection.peer, info.id)
         if connection.is_proxy:
-            if limits.take_request(share_of(info.client_address)):
-                forwarded.append(share_of(info.client_address))
-            else:
-                info.refusal = TooManyRequests()
+            info.count(share_of(info.client_address))
         if "Expect" in request.headers:
             # aiohttp would ask for the body before anybody wants it. Expectations that nobody knows are ignored.
             expected = request.headers["Expect"].lower() == "100-continue" and request.version == HttpVersion11
@@ -135,9 +123,7 @@ class HttpServer:
         try:
             return await self._handle(request)
         finally:
-            info.release_body()
-            if forwarded:
-                limits.release_request(forwarded.pop())
+            info.release()
 
     def refuse(self, fault: HttpFault, peer: str | None, request_id: str = "") -> web.Response:
         """Return the closing response to what is no HTTP. The faulty bytes are neither echoed nor logged."""

@@ -21,7 +21,7 @@ from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisit
 from chatsvc.web.bodies import read_body
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import BodyTooLarge
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 MOST_BODY = 32_768
 BODY_S = 10.0
@@ -43,10 +43,10 @@ async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
     user_id = _user(widget, request) or widget.user_of_first(key)
-    slot = await visits.take_message(widget, share_of(info_of(request).client_address))
+    slot = await visits.take_message(widget, share_of(request[INFO].client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
-    info_of(request).authenticated()
+    request[INFO].authenticated()
     try:
         if not await visits.send(widget, user_id, text.strip(), key, site):
             raise CallRefused(410, "erased")
@@ -76,10 +76,10 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
         raise CallRefused(400, "before_invalid")
     if "wait" not in query:
         return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
-    address = share_of(info_of(request).client_address)
+    address = share_of(request[INFO].client_address)
     # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
     if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, address):
-        info_of(request).authenticated()
+        request[INFO].authenticated()
     state = WidgetState(after, query.get("known", ""), "typing" in query)
     return _answer(widget, user_id, await visits.wait(widget, user_id, address, state))
 

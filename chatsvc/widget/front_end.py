@@ -17,7 +17,7 @@ from chatsvc.web import static
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 from chatsvc.web.same_origin import is_same_origin, names_own_origin
 from chatsvc.widget import calls, documents
 from chatsvc.widget.calls import CallRefused
@@ -67,7 +67,7 @@ class WebChannel:
 
     @web.middleware
     async def _refuse_calls(self, request: Request, handler: AnyHandler) -> web.StreamResponse:
-        info = info_of(request)
+        info = request[INFO]
         try:
             response = await handler(request)
             if request.path.startswith("/widget/static/"):
@@ -91,7 +91,7 @@ class WebChannel:
     async def _answer(self, handler: Handler, is_call: bool, request: Request) -> Response:
         if is_call and not _is_own_call(request, self._services.config.server.public_url):
             raise CallRefused(403, "cross_site")
-        info = info_of(request)
+        info = request[INFO]
         widget = await web_visits.find(self._services, request.match_info["bot"])
         if widget is None:
             raise CallRefused(404, "not_found")
@@ -103,7 +103,7 @@ class WebChannel:
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault."""
-        info_of(request).error = type(fault).__name__
+        request[INFO].error = type(fault).__name__
         return _refusal(fault.status, "internal_error" if fault.status == 500 else "broken_request")
 
 

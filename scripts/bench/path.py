@@ -86,6 +86,7 @@ async def _paths(folder: Path) -> dict[str, tuple[int, int]]:
             def do(operation: str, **arguments: Any) -> Awaitable[Any]:
                 return perform(app.services, local_user(0), operation, arguments)
 
+            url = app.url  # read once: it is no part of an act
             account = (await do("account.create", name="Acme")).account.id
             bots = {name: (await do("bot.create", name=name, account=account, model=name, language="en")).id for name in ("offline", "m")}
             key = (await do("key.create", account=account)).secret
@@ -96,7 +97,7 @@ async def _paths(folder: Path) -> dict[str, tuple[int, int]]:
                 page.raise_for_status()
 
             async def request(method: str, path: str, **options: Any) -> None:
-                async with session.request(method, app.url + path, **options) as answer:
+                async with session.request(method, url + path, **options) as answer:
                     answer.raise_for_status()
                     await answer.read()
 

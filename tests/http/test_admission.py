@@ -14,7 +14,7 @@ from aiohttp import web
 
 from chatsvc.web import deadlines, limits
 from chatsvc.web.client_address import ClientAddresses, share_of
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 from tests.api.support import Wire
 from tests.http.support import serving
 
@@ -24,7 +24,7 @@ KEYED = b"GET /keyed HTTP/1.1\r\nHost: x\r\n\r\n"
 
 async def _answer(request: web.Request) -> web.Response:
     if request.path == "/keyed":
-        info_of(request).authenticated("key")
+        request[INFO].authenticated("key")
     return web.Response(body=b"{}", content_type="application/json")
 
 
@@ -74,7 +74,7 @@ async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monke
 
 async def _hold(request: web.Request) -> web.Response:
     if request.path == "/keyed":
-        info_of(request).authenticated("key")
+        request[INFO].authenticated("key")
         await asyncio.sleep(0.3)
     return web.Response(body=b"{}", content_type="application/json")
 
@@ -108,7 +108,7 @@ async def test_behind_a_proxy_the_requests_of_an_address_count_until_they_show_a
     async def handler(request: web.Request) -> web.Response:
         nonlocal waiting
         if request.path == "/keyed":
-            info_of(request).authenticated("key")
+            request[INFO].authenticated("key")
         waiting += 1
         await go_on.wait()
         return web.Response()

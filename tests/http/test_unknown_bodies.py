@@ -9,7 +9,7 @@ from aiohttp import ClientSession, web
 
 from chatsvc.web import limits
 from chatsvc.web.bodies import UNCOUNTED, read_body
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 from tests.api.support import Wire
 from tests.http.support import serving
 
@@ -25,7 +25,7 @@ def _budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _read(request: web.Request) -> web.Response:
     if request.path == "/known":
-        info_of(request).authenticated()
+        request[INFO].authenticated()
     return web.Response(text=str(len(await read_body(request, 1_000_000))))
 
 

@@ -30,7 +30,7 @@ from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.web.bodies import read_body
 from chatsvc.web.faults import BodyTooLarge, HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import info_of
+from chatsvc.web.requests import INFO
 
 if TYPE_CHECKING:
     from chatsvc.platforms.whatsapp.sender import WhatsAppSender
@@ -73,7 +73,7 @@ class WhatsAppCallbacks:
         channel = await _find(self._services, request.match_info["bot"])
         if channel is None:
             return _refusal(request, 404, "not_found")
-        info_of(request).principal = channel.account_id
+        request[INFO].principal = channel.account_id
         return await answer(channel, request)
 
     async def _verify(self, channel: OpenChannel, request: Request) -> Response:
@@ -93,7 +93,7 @@ class WhatsAppCallbacks:
         signatures = request.headers.getall("X-Hub-Signature-256", [])
         if not secret or len(signatures) != 1 or not reading.is_signed(secret, body, signatures[0]):
             return _refusal(request, 403, "signature_wrong")
-        info_of(request).authenticated()
+        request[INFO].authenticated()
         told = shapes.parsed(body)
         if told is None:
             return _refusal(request, 400, "body_invalid")
@@ -103,7 +103,7 @@ class WhatsAppCallbacks:
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault."""
-        info_of(request).error = type(fault).__name__
+        request[INFO].error = type(fault).__name__
         return _text(fault.status, "")
 
 
@@ -112,7 +112,7 @@ def _text(status: int, text: str) -> Response:
 
 
 def _refusal(request: Request, status: int, code: str) -> Response:
-    info_of(request).error = code
+    request[INFO].error = code
     return _text(status, f"{code}\n")
 
 
