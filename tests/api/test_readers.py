@@ -94,9 +94,8 @@ async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, conn
         for sent in kinds:
             for _ in range(5):
                 await one(sent)
-        await until(lambda: not connections)
-        await asyncio.sleep(0.05)
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, (HttpConnection, HttpRequestParser))]
+        # A timer holds a connection for a moment after its client has gone; no cycle of references does.
+        await until(lambda: not any(isinstance(thing, (HttpConnection, HttpRequestParser)) for thing in gc.get_objects()))
     finally:
         gc.enable()
 
