@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from zoneinfo import available_timezones
 from chatsvc import translations
 from chatsvc.dashboard import browsers, catalogue, formats
 from chatsvc.domain import rich_text
+from chatsvc.domain.knowledge_files.documents import TABLE_RULE
 from chatsvc.web import static
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 STATIC_PREFIX = "/static"
 STATIC_FOLDER = Path(__file__).parent / "static"
-# The line under the heads of a table.
-_RULES = re.compile(r"^\|(?:[ \t:-]+\|)+\n?", re.MULTILINE)
 
 
 @cache
@@ -78,6 +76,5 @@ def load() -> None:
 
 def _without_rules(text: str) -> str:
     """Return a text whose tables have their cells beside each other, without the line under their heads."""
-    lines = (line.strip() if "|" in line else line for line in text.split("\n"))
-    rows = _RULES.sub("", "\n".join(lines)).split("\n")
-    return "\n".join(" · ".join(map(str.strip, row.strip("| ").split("|"))) if "|" in row else row for row in rows)
+    rows = (row for row in text.split("\n") if not ("|" in row and TABLE_RULE.fullmatch(row)))
+    return "\n".join(" · ".join(map(str.strip, row.strip("| \t\r").split("|"))) if "|" in row else row for row in rows)

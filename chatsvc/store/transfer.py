@@ -14,7 +14,7 @@ from chatsvc.domain.terminal import one_line
 from chatsvc.domain.transfer import RECORDS, Record, checked
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
-from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES
+from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES, Table
 
 PAGE = 1_000_000  # characters, or a little more
 WINDOW = 500  # numbers read in one query
@@ -35,6 +35,10 @@ def _fields(kind: str) -> str:
     return ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
 
 
+def _parent(table: Table) -> str:
+    return f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
+
+
 def _select(kind: str) -> str:
     """Statement for some records of an account. ?1 is the account.
 
@@ -51,10 +55,9 @@ def _select(kind: str) -> str:
         # With the plus sign the rows come in the order of the key, and none has to be sorted.
         owned = f"+{owned}" if len(_KEYS[kind]) > 1 else owned
         return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND ({key}) > ({after}) ORDER BY {key} LIMIT ?2"
-    parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
     # The plus sign keeps SQLite from the owner's index, by which a window would be searched among all rows of the account.
     return (
-        f"SELECT t.number, {_fields(kind)} FROM {table.name} t {parent}"
+        f"SELECT t.number, {_fields(kind)} FROM {table.name} t {_parent(table)}"
         f" WHERE t.number > ?2 AND t.number <= ?3 AND +{owned} ORDER BY t.number"
     )
 
@@ -125,9 +128,8 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
 def _select_all(kind: str) -> str:
     """Make the statement for the records of all accounts, without what a deletion has left: marks of accounts, digests of keys."""
     table = _OF[kind]
-    parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
     there = {"account": "t.deleted_at IS NULL", "key": "t.account_id IS NOT NULL"}.get(kind, "true")
-    return f"SELECT {_fields(kind)} FROM {table.name} t {parent} WHERE {there}"
+    return f"SELECT {_fields(kind)} FROM {table.name} t {_parent(table)} WHERE {there}"
 
 
 _ALL = {kind: _select_all(kind) for kind in RECORDS}

@@ -33,7 +33,7 @@ _ANSWERED = re.compile(
     re.IGNORECASE,
 )
 _FRAMED = re.compile(r"\A([-=~*])\1++\s*+(\w.{0,60}?)\s*\1{2,}")  # --- Prices ---
-_RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
+TABLE_RULE = re.compile(r"[\s|:+=-]+")  # below the heads of a table
 _BOLD_QUESTION = re.compile(
     r"\A[>\s]*+(?:[-*+]\s++)?(\*\*|__)(?=\S)([^*_]{1,200}\?)\1[:\s]*+(.*)"
 )  # a question in bold, with its answer behind it or below
@@ -332,7 +332,7 @@ def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tupl
 
 def _table_pieces(line: int, lines: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
     """Yield the parts of a long table, each below its heads."""
-    heads = lines[: 1 + bool(_RULE.fullmatch(lines[1]))]
+    heads = lines[: 1 + bool(TABLE_RULE.fullmatch(lines[1]))]
     part: list[str] = []
     for nth, row in enumerate(lines[len(heads) :], start=len(heads)):
         if part and len("\n".join([*heads, *part, row])) > LONGEST:

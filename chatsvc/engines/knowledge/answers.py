@@ -65,10 +65,10 @@ class Answers(DialogueTurn):
 
     def hours_again(self) -> str | None:
         """Answer "and on Sunday?" after a question for the opening hours."""
-        if self.state.last_question != _HOURS or not self.values.date or self.values.time or _naming(self.text):
-            return None
-        self.evidence = Evidence((), "answer", 1.0)
-        return business.hours_answer(self.bot, self.say, self.text, self.now)
+        is_asked = self.state.last_question == _HOURS and self.values.date and not self.values.time and not _naming(self.text)
+        answer = business.hours_answer(self.bot, self.say, self.text, self.now) if is_asked else None
+        self.evidence = Evidence((), "answer", 1.0) if answer else self.evidence
+        return answer
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
         """Answer the questions of a message one by one, if one is about the business or several have an answer."""

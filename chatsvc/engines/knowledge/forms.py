@@ -198,12 +198,12 @@ def _counted(field: Field, text: str) -> str | None:
     asked = [word for line in (field.own.name, *field.own.ask.values()) for word in words(line)] if field.own else []
     nouns = [word for word in asked if word not in LIGHT and word not in _FILLER]
     of_people = any(word in _PEOPLE for word in nouns)
-    found = {
+    numbers = {
         number
         for number, noun in pairwise(words(text))
         if number.isdecimal() and ((of_people and noun in _PEOPLE) or any(_alike(noun, word) for word in nouns))
     }
-    return found.pop() if len(found) == 1 else None
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def contact_of(text: str, read: Values) -> dict[str, str]:

@@ -87,8 +87,8 @@ class DialogueTurn:
 
     def asked_in(self, rest: str) -> list[Act]:
         """Return the questions in what a message has beside its values."""
-        found = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(rest) if len(words(sentence)) >= FEW_WORDS]
-        return [act for act in found if act.name == "ask" and act.probability >= PLAINLY]
+        sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(rest) if len(words(sentence)) >= FEW_WORDS]
+        return [act for act in sentences if act.name == "ask" and act.probability >= PLAINLY]
 
     @property
     def surely_asks(self) -> bool:

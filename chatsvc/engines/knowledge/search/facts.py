@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from chatsvc.domain.knowledge_files.documents import TABLE_RULE
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact
 from chatsvc.engines.knowledge.search.tokens import STOPWORDS, stem
@@ -28,7 +29,6 @@ _COLUMN = 30  # rows of a column that are told
 
 _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n+")
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]\s+|\d{1,2}[.)]\s+(?![a-zçğıöşü]))")  # "14. haftadan" begins with an ordinal
-_RULE = re.compile(r"[\s|:+=-]+")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
 _AND = re.compile(r"\A(?:and|or|ve|veya|ya da)\s+")
 _DOTS = re.compile(r"[ \t]{0,20}(?:\.{3,40}|_{3,40}|…)[ \t]*(?=[\d₺$€£])")  # between a name and its price
@@ -143,8 +143,8 @@ class _Reader:
             if len(self.parts) >= MOST:
                 break
             if _is_row(block[0]):
-                is_ruled = len(block) > 1 and bool(_RULE.fullmatch(block[1]))
-                rows = [[cell.strip() for cell in _cells_of(line)] for line in block if not _RULE.fullmatch(line)]
+                is_ruled = len(block) > 1 and bool(TABLE_RULE.fullmatch(block[1]))
+                rows = [[cell.strip() for cell in _cells_of(line)] for line in block if not TABLE_RULE.fullmatch(line)]
                 self._table(rows, rows[0] if len(rows) > 1 and (is_ruled or _is_head(rows)) else [])
             else:
                 self._lines(block)
