@@ -45,7 +45,7 @@ class ScriptedEngine:
         """Begin a message, and hold its reply until `release`."""
         self.gate, asked = self.gate or asyncio.Event(), len(self.turns)
         task = asyncio.create_task(message)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while len(self.turns) == asked:  # noqa: ASYNC110  # what is waited for happens inside of the service
                 await asyncio.sleep(0.002)
         return task

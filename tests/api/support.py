@@ -81,10 +81,10 @@ class Wire:
 
     async def line(self) -> bytes:
         """One line."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             return await self._reader.readline()
 
-    async def answer(self, *, bodiless: bool = False, within_s: float = 5.0) -> Answer:
+    async def answer(self, *, bodiless: bool = False, within_s: float = 20.0) -> Answer:
         """The next response. `bodiless`: it answers HEAD; interim responses never have a body."""
         async with asyncio.timeout(within_s):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -95,7 +95,7 @@ class Wire:
             body = b"" if bodiless else await self._reader.readexactly(int(headers["Content-Length"]))
         return Answer(int(status_line.split(" ")[1]), headers, body, json.loads(body) if body else None)
 
-    async def is_closed(self, within_s: float = 5.0) -> bool:
+    async def is_closed(self, within_s: float = 20.0) -> bool:
         """Whether the other side closes, with nothing more said."""
         try:
             async with asyncio.timeout(within_s):
@@ -113,7 +113,7 @@ class Wire:
         """Take what has come meanwhile."""
         cast(asyncio.ReadTransport, self._writer.transport).resume_reading()
 
-    async def breaks_off(self, within_s: float = 5.0) -> bool:
+    async def breaks_off(self, within_s: float = 20.0) -> bool:
         """Whether the other side lets go before all of what it promised has come."""
         try:
             async with asyncio.timeout(within_s):
@@ -193,6 +193,6 @@ execute, out_of_reach = inspection.execute, inspection.out_of_reach
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what is about to happen."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110  # what is waited for happens inside of the service
             await asyncio.sleep(0.002)

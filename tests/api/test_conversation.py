@@ -56,7 +56,7 @@ async def test_times_never_go_back_where_a_message_came_while_the_one_before_was
     first = await engine.hold(caller.send("first", "v"))
     clock.now += 1_000
     second = asyncio.create_task(caller.send("second", "v"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not app.services.conversation_locks.waiting:  # noqa: ASYNC110  # what is waited for happens inside of the service
             await asyncio.sleep(0.002)
     clock.now += 1_000

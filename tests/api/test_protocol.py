@@ -177,7 +177,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_400_and_closed(caller: Cal
         await wire.send(request("POST", "/api/v2/messages", caller, line) + begun)
         began = time.monotonic()
         answer = await wire.answer()
-        assert 0.25 < time.monotonic() - began < 5
+        assert 0.25 < time.monotonic() - began < 20
         assert answer.status == 400
         assert answer.json == envelope("invalid_json", LATE)
         assert_headers(answer, limit=100_000, remaining=remaining, also={"Connection": "close"})
@@ -303,7 +303,7 @@ async def test_a_head_that_does_not_arrive_in_time_is_400_and_closed(caller: Cal
         assert (answer.status, answer.json) == (400, envelope("invalid_json", errors.because("head")))
         assert answer.headers["Connection"] == "close"
         assert await wire.is_closed()
-        assert 0.25 < time.monotonic() - began < 5
+        assert 0.25 < time.monotonic() - began < 20
         if dripping:
             dripping.cancel()
 
@@ -376,7 +376,7 @@ async def test_a_connection_that_says_nothing_is_closed_without_a_word(app: App,
     assert (await idle.answer()).status == 200
     await blank.send("\r\n")
     for wire in (silent, idle, blank):
-        assert await wire.is_closed(within_s=5)
+        assert await wire.is_closed()
 
 
 # -- unusual targets, versions and methods ------------------------------------------------------------------------------

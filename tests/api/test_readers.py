@@ -70,7 +70,7 @@ async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, ca
     wire.go_on_reading()
     for _ in range(asked):
         assert len((await wire.answer()).json["data"]["messages"]) == 3
-    assert await wire.is_closed(within_s=1)
+    assert await wire.is_closed()
     await stopping
 
 

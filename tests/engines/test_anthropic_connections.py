@@ -146,7 +146,7 @@ async def test_a_server_that_lets_nobody_in_is_unreachable_in_time_and_worth_ano
         # Nobody accepts, and there is room for one to wait.
         first.connect(listener.getsockname())
         with pytest.raises(ModelFault) as raised:
-            await asyncio.wait_for(make(f"http://127.0.0.1:{listener.getsockname()[1]}").send(BODY), 5.0)
+            await asyncio.wait_for(make(f"http://127.0.0.1:{listener.getsockname()[1]}").send(BODY), 20)
     assert (raised.value.reason, raised.value.retryable) == ("unreachable", True)
 
 

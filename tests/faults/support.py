@@ -19,7 +19,7 @@ def descriptors(pid: int | str = "self") -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  # Path would look at each of them
 
 
-async def soon(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
+async def soon(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
     """Whether it comes to be so in time."""
     try:
         async with asyncio.timeout(within_s):

@@ -46,7 +46,7 @@ async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_i
         answering = asyncio.create_task(caller.send(SAID, "second"))
         assert await soon(lambda: len(engine.turns) == 2)
         began = monotonic()
-    assert monotonic() - began < 2 * GRACE_S + 3  # aiohttp gives a handler the time twice: to end, and to be cancelled
+    assert monotonic() - began < 2 * GRACE_S + 20  # aiohttp gives a handler the time twice: to end, and to be cancelled
     assert (await answering).status == 200
     await stalled.close()
     # What was under way has its outcome; what was captured last waits for the next start.

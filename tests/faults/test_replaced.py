@@ -44,7 +44,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 async def ready(caller: Caller, wanted: int) -> None:
     """Wait until the service says of itself that it can work, or cannot."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while (await fetch(caller.session, "GET", f"{caller.app.url}/readyz")).status != wanted:  # noqa: ASYNC110  # what is waited for happens inside of the service
             await asyncio.sleep(0.01)
 

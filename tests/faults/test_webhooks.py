@@ -64,7 +64,7 @@ async def all_fail(caller: Caller, before: int, reasons: set[str]) -> None:
     started = monotonic()
     await capture(caller, f"visitor {before}")
     recorded = (await settled(caller, before + EVENTS))[before:]
-    assert monotonic() - started < EVENTS * TIMEOUT_S + 2
+    assert monotonic() - started < EVENTS * TIMEOUT_S + 20
     assert len(recorded) == EVENTS
     assert {attempt["success"] for attempt in recorded} == {False}
     assert {attempt["error"] for attempt in recorded} <= reasons

@@ -202,7 +202,7 @@ async def test_a_stream_waits_for_its_reader_and_ends_with_it(monkeypatch: pytes
         wire = Wire(*await asyncio.open_connection("127.0.0.1", port))
         await wire.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         wire.stop_reading()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await closed.wait()
         assert sent < 200
         wire.hang_up()

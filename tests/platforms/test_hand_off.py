@@ -288,7 +288,7 @@ async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller:
     waiting = asyncio.create_task(wait(events, key, 30))
     await asyncio.sleep(0)
     await visitor.act("conversation.type")
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 20)
     assert events.is_typing(key, "operator")
     assert not events.is_typing(key, "visitor")
     await visitor.act("conversation.reply", text="hi")
@@ -305,5 +305,5 @@ async def test_nobody_waits_any_more_when_the_service_stops(app: App) -> None:
     waiting = [asyncio.create_task(wait(events, ("b", "web", str(n)), 30)) for n in range(3)]
     await asyncio.sleep(0)
     events.close()
-    await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    await asyncio.wait_for(asyncio.gather(*waiting), 20)
     await asyncio.wait_for(wait(events, ("b", "web", "1"), 30), 5)

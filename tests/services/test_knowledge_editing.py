@@ -149,7 +149,7 @@ async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: co
     assert second.state == "failed"
     with pytest.raises(Refused, match="preview_not_found"):
         await act(services, "knowledge.preview_show", bot=offline.bot, preview=first.id)
-    await asyncio.wait_for(first.finished.wait(), 5)
+    await asyncio.wait_for(first.finished.wait(), 20)
     assert first.state == "failed"
     monkeypatch.setattr(knowledge_work, "run", never)
     monkeypatch.setattr(previews, "_LONGEST_S", 0.01)

@@ -65,7 +65,7 @@ async def behind_a_busy_writer(
     writes = [write(db, unit, done) for unit in units]
     await queued(db, *writes)
     # Reading goes on while the disk is slow.
-    assert await asyncio.wait_for(db.read(names), 5) == []
+    assert await asyncio.wait_for(db.read(names), 20) == []
     held.let_go.set()
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert await first == "held"

@@ -126,7 +126,7 @@ async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
             await furnish(db) if db is first else await chat(db)
     with pytest.raises(StoreUnavailable, match="newer version"):
         await chat(one)
-    await asyncio.wait_for(one.replaced.wait(), 5)
+    await asyncio.wait_for(one.replaced.wait(), 20)
 
 
 async def test_one_that_was_taken_for_dead_writes_nothing_of_what_it_had_begun_and_goes_on(join: Open) -> None:
@@ -181,7 +181,7 @@ async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await one.write(add_one)
-    await asyncio.wait_for(one.replaced.wait(), 5)
+    await asyncio.wait_for(one.replaced.wait(), 20)
 
 
 HANGING = """

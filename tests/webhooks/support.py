@@ -65,7 +65,7 @@ async def states(caller: Caller) -> list[tuple[str, int]]:
     return await execute(caller.app, "SELECT event, state FROM webhook_events WHERE bot_id = :1 ORDER BY number", caller.bot)
 
 
-async def eventually(condition: Callable[[], Awaitable[bool] | bool], within_s: float = 5.0) -> None:
+async def eventually(condition: Callable[[], Awaitable[bool] | bool], within_s: float = 20.0) -> None:
     async with asyncio.timeout(within_s):
         while True:
             holds = condition()
