@@ -30,8 +30,8 @@ from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresTarget, connect, target
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.migrations import migrate
+from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.store.sqlite.writer import open_writer
 
 USER, PASSWORD = "chatsvc", "a password"
 _SETTINGS = {"fsync": "off", "max_connections": "200", "shared_buffers": "32MB"}

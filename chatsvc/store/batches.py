@@ -1,7 +1,7 @@
 """Queue of units for one database connection, run in batches; shared by SQLite and PostgreSQL.
 
-Units that arrive while a batch runs form the next one. The transactions of a batch are in the `group_commit` module of each driver. The
-protocol of the service's database is here too.
+Units that arrive while a batch runs form the next one. The transactions of a batch are in the `group_commit` module of each driver.
+What the databases of both share is here too.
 """
 
 import asyncio
@@ -50,28 +50,26 @@ RunBatch = Callable[[Any, list[Work]], list[Any]]
 Translate = Callable[[BaseException], BaseException]
 
 
-def run_all(connection: Connection, batch: list[Work]) -> list[Any]:
-    """Run all units in order, within one transaction; raises what one of them raises."""
-    return [work.unit(connection) for work in batch]
+def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], bool] | None = None) -> list[Any]:
+    """Run units in order, within one transaction; raises what one of them raises.
 
-
-def each_by_itself(connection: Connection, batch: list[Work], is_open: Callable[[], bool]) -> list[Any]:
-    """Run units within one transaction, each with a savepoint: a fault rolls back one unit only, and is its result.
-
-    is_open: whether the transaction still stands, which an error such as a full disk ends.
+    is_open: whether the transaction still stands, which an error such as a full disk ends. With it each unit has a savepoint: a fault rolls
+        back one unit only, and is its result.
     """
     results: list[Any] = []
     for work in batch:
-        connection.execute("SAVEPOINT unit")
+        if is_open is not None:
+            connection.execute("SAVEPOINT unit")
         try:
             results.append(work.unit(connection))
         except Exception as fault:
-            if not is_open():
+            clear_frames(fault.__traceback__)  # cursors with rows left: SQLite would make and release no savepoint
+            if is_open is None or not is_open():
                 raise
-            clear_frames(fault.__traceback__)  # cursors with rows left: SQLite would release no savepoint
             connection.execute("ROLLBACK TO unit")
             results.append(Failed(fault))
-        connection.execute("RELEASE unit")
+        if is_open is not None:
+            connection.execute("RELEASE unit")
     return results
 
 
@@ -164,21 +162,45 @@ class BatchThread:
         await self._thread.close()
 
 
-class StoreDatabase(Database, Protocol):
-    """The Database of the service, with its threads for the metrics: one that writes, and those that read.
+class StoreDatabase(Database):
+    """Database of the service. One thread writes, and others read; without them, as in a command, the one that writes reads.
 
     replaced: set once this process has to end, since a newer version or another master key is in force.
     """
 
-    writer: BatchThread
-    readers: list[BatchThread]
-    replaced: asyncio.Event
+    node: str | None = None
+
+    def __init__(self, writer: BatchThread, readers: list[BatchThread]) -> None:
+        self.writer, self.readers = writer, readers
+        self.fault: str | None = None
+        self.replaced = asyncio.Event()
+        self.is_closed = False
+
+    @property
+    def lost(self) -> str | None:
+        """See Database.lost."""
+        return None
 
     def check(self) -> None:
         """Set `fault` while the database cannot be used."""
-        ...
 
+    def check_usable(self, *, writes: bool = True) -> None:
+        """Raise StoreUnavailable while nothing can be read, or written."""
+        if self.is_closed:
+            raise StoreUnavailable("the store is closed")
+        if writes and self.fault:
+            raise StoreUnavailable(self.fault)
 
-def choose_reader(readers: list[BatchThread], *, is_quick: bool) -> BatchThread:
-    """Choose a reader: the first is for quick reads alone."""
-    return readers[0] if is_quick else min(readers[1:], key=lambda thread: len(thread.queue) + thread.under_way)
+    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
+        """See Database.read."""
+        self.check_usable(writes=False)
+        if not self.readers:
+            return await self.writer.run(unit)
+        others = self.readers[1:]
+        reader = self.readers[0] if is_quick else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
+        return await reader.run(unit)
+
+    async def write(self, unit: Unit[T]) -> T:
+        """See Database.write."""
+        self.check_usable()
+        return await self.writer.run(unit)

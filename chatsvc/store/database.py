@@ -130,24 +130,19 @@ class Database(Protocol):
 Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]
 
 
-def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
+def reads(unit: Callable[Concatenate[Connection, P], T], *, is_quick: bool = False) -> Operation[P, T]:
     """Make an operation of a unit that reads. It is called with the database in place of the connection, and awaited."""
 
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.read(lambda connection: unit(connection, *arguments, **named))
+        return db.read(lambda connection: unit(connection, *arguments, **named), is_quick=is_quick)
 
     return operation
 
 
 def quick(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Make an operation like `reads`, of a unit that reads little and does not wait for long reads."""
-
-    @wraps(unit)
-    def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.read(lambda connection: unit(connection, *arguments, **named), is_quick=True)
-
-    return operation
+    return reads(unit, is_quick=True)
 
 
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.database import Database
-from chatsvc.store.sqlite.writer import open_writer
+from chatsvc.store.sqlite.connection import open_writer
 from tests.cli.support import Site, one_line
 from tests.store.inspection import query
 from tests.store.support import chat, furnish, in_database

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.database import Database
-from chatsvc.store.sqlite.writer import open_writer
+from chatsvc.store.sqlite.connection import open_writer
 from tests.crash.books import disagreements, threads
 from tests.store.support import chat, furnish, in_database
 

@@ -16,8 +16,8 @@ from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite import backup, backup_trailer, migrations
 from chatsvc.store.sqlite.backup import Backup
+from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.sqlite.migrations import BASE, newest
-from chatsvc.store.sqlite.writer import open_writer
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
 

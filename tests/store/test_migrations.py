@@ -14,8 +14,8 @@ import pytest
 
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.sqlite import migrations
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, CONVERSION, MIGRATIONS, OLDEST, migrate, newest
-from chatsvc.store.sqlite.writer import open_writer
+from chatsvc.store.sqlite.connection import open_writer
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, MIGRATIONS, OLDEST, conversion, migrate, newest
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
 
@@ -180,7 +180,7 @@ def test_every_table_is_strict(path: Path) -> None:
 def as_of(path: Path, version: int) -> None:
     """Take back what the conversion has added since a version."""
     with closing(sqlite3.connect(path)) as connection:
-        for step in reversed((*CONVERSION, *MIGRATIONS)[version - OLDEST :]):
+        for step in reversed([*conversion(), *MIGRATIONS][version - OLDEST :]):
             for index in re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", step):
                 connection.execute(f"DROP INDEX {index}")
             for index in re.findall(r"DROP INDEX (\w+)", step):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.transfer import RECORDS
-from chatsvc.store.sqlite.writer import open_writer
+from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.tables import ACCOUNT, TABLES, Table
 from tests.store.support import rows
 

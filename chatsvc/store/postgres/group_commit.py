@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
 
@@ -19,7 +19,7 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import MAX_BATCH, READERS, BatchThread, Failed, Work, choose_reader, each_by_itself, run_all
+from chatsvc.store.batches import MAX_BATCH, READERS, BatchThread, Failed, StoreDatabase, Work, run_units
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
@@ -28,7 +28,6 @@ from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import AsideConnection, PostgresThread
 
-T = TypeVar("T")
 BEAT_S = 1.0
 FOR_OTHERS = 3  # connections beside those that read: the one that writes, the one aside, and the one that hears notices
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
@@ -92,7 +91,7 @@ def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
     try:
         with connection.pipeline():
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            results = run_all(connection, batch)
+            results = run_units(connection, batch)
             connection.execute("COMMIT")
     except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
         if connection.is_usable:
@@ -108,7 +107,7 @@ class _Writer(PostgresThread):
 
     def __init__(self, address: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
         super().__init__(self._open)
-        self._address, self._key, self._name = address, key, name
+        self.address, self.name, self._key = address, name, key
         self._membership = membership
         self._has_entered = False
         self.leaves = False  # a process that ends does not enter anew
@@ -117,12 +116,12 @@ class _Writer(PostgresThread):
         self._loop = asyncio.get_running_loop()
 
     def _open(self) -> PostgresConnection:
-        connection = connect(self._address, writes=True, name=self._name)
+        connection = connect(self.address, writes=True, name=self.name)
         try:
             if self._has_entered:
                 self._membership.enter_again(connection)
             else:
-                check_schema(connection, self._address)
+                check_schema(connection, self.address)
                 if self._key is not None:
                     check_key(connection, self._key)
                 self._membership.enter(connection)
@@ -142,7 +141,7 @@ class _Writer(PostgresThread):
 
         def run(connection: PostgresConnection) -> list[Any]:
             batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
-            return run_all(connection, batch)
+            return run_units(connection, batch)
 
         try:
             try:
@@ -153,7 +152,7 @@ class _Writer(PostgresThread):
                 if not connection.is_usable:
                     raise
                 # Nothing of the batch was written.
-                alone = partial(each_by_itself, batch=batch, is_open=lambda: connection.is_usable)
+                alone = partial(run_units, batch=batch, is_open=lambda: connection.is_usable)
                 return _in_transaction(connection, self._membership, alone, pipelined=False)
         except TakenForDead:
             if not self.leaves:
@@ -171,7 +170,7 @@ class _Writer(PostgresThread):
         """Ask for a commit in doubt. Return False if the server does not answer in time: the callers are refused."""
         deadline = time.monotonic() + RESOLVE_S
         while time.monotonic() < deadline:
-            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self._address, writes=False, within_s=PROBE_S)) as again:
+            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self.address, writes=False, within_s=PROBE_S)) as again:
                 again.set_statement_timeout(PROBE_S)
                 return self._membership.has_written(again)
             time.sleep(0.2)
@@ -190,30 +189,22 @@ def _vacuum(connection: PostgresConnection) -> None:
     connection.set_statement_timeout(STATEMENT_S)
 
 
-class PostgresDatabase:
-    """The Database of one of any number of processes; made by `open`. `writer` and `readers` are public for the metrics.
+class PostgresDatabase(StoreDatabase):
+    """The Database of one of any number of processes; made by `open`. `fault`: why the store cannot be used.
 
-    fault: why the store cannot be used, None while all is well. replaced: set once a newer version has taken over.
     aside: the connection for what is no transaction. notices: to and from the other processes.
     """
 
-    def __init__(
-        self, address: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], membership: Membership, name: str
-    ) -> None:
-        self._address, self._membership = address, membership
-        self.node: str | None = membership.node.id
-        self.aside = AsideConnection(address, name)
+    def __init__(self, writer: _Writer, readers: list[PostgresThread], batches: list[BatchThread], membership: Membership) -> None:
+        super().__init__(batches[0], batches[1:])
+        self._address, self._membership = writer.address, membership
+        self.node = membership.node.id
+        self.aside = AsideConnection(writer.address, writer.name)
         self.aside.fault = lambda: self.fault
-        self.notices = PostgresNotices(address, self.aside, membership.node.id)
-        self._threads = [*threads, self.aside]
-        self.writer, self.readers = batches[0], batches[1:]
-        self.fault: str | None = None
-        self._closed = False
-        self._reached_at = time.monotonic()
-        writer = threads[0]
-        if not isinstance(writer, _Writer):
-            raise TypeError("the first thread writes")
+        self.notices = PostgresNotices(writer.address, self.aside, membership.node.id)
         self._writer, self.replaced = writer, writer.replaced
+        self._threads = [writer, *readers, self.aside]
+        self._reached_at = time.monotonic()
         self._beating = background.run("connection to PostgreSQL", self._beat, BEAT_S)
 
     @classmethod
@@ -228,27 +219,27 @@ class PostgresDatabase:
     ) -> PostgresDatabase:
         """Migrate, enter the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
 
-        key: must be the store's, where it has one already. Without readers, as in a command, the writer's thread reads.
+        key: must be the store's, where it has one already.
         node: this process, which has to be noted again within DEAD_AFTER_MS.
         """
         membership = Membership(node, address)
         writer = _Writer(address, key, name, membership)
-        threads: list[PostgresThread] = [writer]
+        reading: list[PostgresThread] = []
         translate = partial(translated, address=address)
         try:
             await writer.run(lambda _: None)
-            while len(threads) <= readers:
-                threads.append(await PostgresThread.open(partial(_connect_reader, address, name)))
+            while len(reading) < readers:
+                reading.append(await PostgresThread.open(partial(_connect_reader, address, name)))
         except BaseException as fault:
-            for thread in reversed(threads):
+            for thread in (*reversed(reading), writer):
                 await thread.close()
             if isinstance(fault, psycopg.Error):
                 raise translate(fault) from None
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
         writer.queue = batches[0].queue
-        batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
-        return cls(address, threads, batches, membership, name)
+        batches += [BatchThread("reader", thread, _read_batch, translate) for thread in reading]
+        return cls(writer, reading, batches, membership)
 
     async def _beat(self) -> None:
         """Keep the writer's session alive, and find out whether the server answers."""
@@ -263,7 +254,7 @@ class PostgresDatabase:
                     batches.refuse_waiting(self.fault)
             else:
                 self._reached_at = now
-                if self._threads[0] in hung:
+                if self._writer in hung:
                     self.fault = f"{self._address.name}: the session that writes does not answer"
             for thread in hung:
                 thread.interrupt()
@@ -292,9 +283,6 @@ class PostgresDatabase:
             return f"{self._address.name} was not reached for {LOST_S:g} s"
         return self.fault
 
-    def check(self) -> None:
-        """See StoreDatabase.check. Nothing: the beat sets `fault`."""
-
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
         connection = connect(self._address, writes=False, within_s=PROBE_S)
@@ -307,19 +295,12 @@ class PostgresDatabase:
         finally:
             connection.close()
 
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        fault = self.lost if self.replaced.is_set() else self.fault
-        if fault:
-            raise StoreUnavailable(fault)
-
-    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
-        """See Database.read."""
-        self._check_usable()
-        if not self.readers:
-            return await self.writer.run(unit)
-        return await choose_reader(self.readers, is_quick=is_quick).run(unit)
+    def check_usable(self, *, writes: bool = True) -> None:
+        """See StoreDatabase.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
+        del writes
+        if self.replaced.is_set() and not self.is_closed:
+            raise StoreUnavailable(self.lost)
+        super().check_usable()
 
     async def versioned(self, account_id: str, unit: Unit[Any]) -> Versioned:
         """Run a reading unit, with the version of an account on the same snapshot."""
@@ -329,11 +310,6 @@ class PostgresDatabase:
             return Versioned(unit(connection), AccountVersion(*row) if row else AccountVersion(0, 0))
 
         return await self.read(both)
-
-    async def write(self, unit: Unit[T]) -> T:
-        """See Database.write."""
-        self._check_usable()
-        return await self.writer.run(unit)
 
     async def size(self) -> int:
         """See Database.size. The server's logs do not count."""
@@ -349,18 +325,18 @@ class PostgresDatabase:
 
     async def purge(self) -> None:
         """See Database.purge."""
-        self._check_usable()
+        self.check_usable()
         await self.writer.apart(_vacuum)
 
     async def close(self) -> None:
         """See Database.close. The process leaves the list. Work that takes longer than CLOSE_S is cut off."""
-        if self._closed:
+        if self.is_closed:
             return
         cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)
         self._writer.leaves = True
         with suppress(StoreUnavailable):
             await nodes.remove(self, self._membership.node.id)
-        self._closed = True
+        self.is_closed = True
         await background.cancel(self._beating)
         await self.notices.close()
         await asyncio.gather(*(thread.close() for thread in (*self.readers, self.writer)))

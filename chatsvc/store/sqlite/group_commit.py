@@ -11,17 +11,14 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from traceback import clear_frames
-from typing import Any, TypeVar
+from typing import Any
 
-from chatsvc.store.batches import READERS, BatchThread, Failed, Work, choose_reader, each_by_itself, run_all
-from chatsvc.store.database import StoreUnavailable, Unit
+from chatsvc.store.batches import READERS, BatchThread, StoreDatabase, Work, run_units
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, outage, purge, translated
+from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, open_writer, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
-from chatsvc.store.sqlite.writer import open_writer
 
-T = TypeVar("T")
 EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
@@ -29,26 +26,19 @@ EMPTY_LOG_PAUSE_S = 1.0
 def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
     """Run all units in one transaction. Return results and Failed in the order of the units."""
     try:
-        return in_transaction(connection, partial(run_all, batch=batch))
-    except Exception as fault:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-        # Nothing of the batch was written. Cursors with rows left would prevent the savepoints.
-        clear_frames(fault.__traceback__)
-        return in_transaction(connection, partial(each_by_itself, batch=batch, is_open=lambda: connection.in_transaction))
+        return in_transaction(connection, partial(run_units, batch=batch))
+    except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
+        # Nothing of the batch was written.
+        return in_transaction(connection, partial(run_units, batch=batch, is_open=lambda: connection.in_transaction))
 
 
 def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
     """Run all units on one snapshot. Return results and Failed in the order of the units."""
-    results: list[Any] = []
     connection.execute("BEGIN")
     try:
-        for work in batch:
-            try:
-                results.append(work.unit(connection))
-            except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
-                results.append(Failed(fault))
+        return run_units(connection, batch, lambda: connection.in_transaction)
     finally:
         connection.execute("COMMIT")
-    return results
 
 
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
@@ -66,31 +56,17 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-class GroupCommitDatabase:
-    """The Database of the service and of commands; made by `open`. `writer` and `readers` are public for the metrics.
-
-    fault: why nothing is written, None while all is well.
-    """
-
-    # Nobody else writes.
-    lost: str | None = None
-    node: str | None = None
+class GroupCommitDatabase(StoreDatabase):
+    """The Database of the service and of commands; made by `open`. Nobody else writes. `fault`: why nothing is written."""
 
     def __init__(self, writer: BatchThread, readers: list[BatchThread], path: Path) -> None:
-        self.writer = writer
-        self.readers = readers
-        self.fault: str | None = None
-        self.replaced = asyncio.Event()
-        self._closed = False
+        super().__init__(writer, readers)
         self._path = path
         self._files = {file: _identity(file) for file in (path, path.with_name(f"{path.name}-wal"))}
 
     @classmethod
     async def open(cls, path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> GroupCommitDatabase:
-        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See open_writer for `key`.
-
-        Without readers, as in a command, the writer's thread reads.
-        """
+        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See open_writer for `key`."""
         opened: list[BatchThread] = []
         try:
             opened.append(await _open_thread(path, writes=True, key=key))
@@ -110,33 +86,12 @@ class GroupCommitDatabase:
         Writes would be lost with the open file, which has no name any more.
         """
         changed = [file for file, identity in self._files.items() if _identity(file) != identity]
-        self.fault = (
-            f"{changed[0]} was removed or replaced while the service runs: put it back and restart the service" if changed else None
-        )
-
-    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
-        """See Database.read."""
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        if not self.readers:
-            return await self.writer.run(unit)
-        return await choose_reader(self.readers, is_quick=is_quick).run(unit)
-
-    async def write(self, unit: Unit[T]) -> T:
-        """See Database.write."""
-        self._check_writable()
-        return await self.writer.run(unit)
-
-    def _check_writable(self) -> None:
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        if self.fault:
-            raise StoreUnavailable(self.fault)
+        text = "was removed or replaced while the service runs: put it back and restart the service"
+        self.fault = f"{changed[0]} {text}" if changed else None
 
     async def size(self) -> int:
         """See Database.size. The write-ahead log counts."""
-        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in self._files if file.exists())
 
     def backup_source(self) -> Callable[[Any], None]:
         """See Database.backup_source."""
@@ -146,7 +101,7 @@ class GroupCommitDatabase:
 
     async def purge(self) -> None:
         """See Database.purge."""
-        self._check_writable()
+        self.check_usable()
         empty = await self.writer.apart(purge)
         for _ in range(EMPTY_LOG_TRIES):
             if empty:
@@ -157,6 +112,6 @@ class GroupCommitDatabase:
 
     async def close(self) -> None:
         """See Database.close. The writer closes last: the last connection to close checkpoints."""
-        self._closed = True
+        self.is_closed = True
         for thread in (*self.readers, self.writer):
             await thread.close()
