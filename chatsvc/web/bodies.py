@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 from aiohttp import web
 
-from chatsvc.web import deadlines
 from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge
 from chatsvc.web.requests import INFO
 
@@ -52,11 +50,3 @@ async def read_body(request: web.Request, limit: int, timeout_s: float = DEFAULT
         size += len(chunk)
         info.count_body(size - UNCOUNTED)
     return b"".join(pieces)
-
-
-async def skip_rest(request: web.BaseRequest) -> None:
-    """Read what is left of a body, or as much as comes in time."""
-    with suppress(TimeoutError, web.RequestPayloadError, ConnectionError):
-        async with asyncio.timeout(deadlines.LINGER_S):
-            while not request.content.at_eof():
-                await request.content.readany()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
-from chatsvc.web import bodies, deadlines
 from chatsvc.web.faults import BadRequest, HandlerFailed, HeadTimeout, HttpFault
 from chatsvc.web.requests import leaves_connection
 
@@ -18,16 +18,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NO_HTTP = b"\0"  # a head that has this byte is refused
+SILENT_TIMEOUT_S = 10.0  # for the first byte
+HEAD_TIMEOUT_S = 10.0
+KEEPALIVE_S = 75.0
+READER_TIMEOUT_S = 10.0
+# For the rest of an unread body, and for the client to close its side: closing a socket on which bytes arrive would reset the connection,
+# and the client could lose the response (RFC 9112 section 9.6).
+LINGER_S = 2.0
+MAX_HEAD = 32 * 1024  # bytes of request line and fields
+LEAST_READ = 50 * 1024  # bytes of a response that a caller must take within each deadline, or the rest of it
 SETTLE_S = 0.05  # in which aiohttp begins the next request of those that have arrived
+NO_HTTP = b"\0"  # a head that has this byte is refused
+_LINE_END, _END_OF_HEAD = b"\r\n", b"\r\n\r\n"
 
 
 class HttpConnection(web.RequestHandler):
     """One connection to one of the listeners."""
 
     def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop) -> None:
-        settings: dict[str, Any] = {"access_log": None, "auto_decompress": False, "lingering_time": deadlines.LINGER_S}
-        super().__init__(server.aiohttp_server, loop=loop, keepalive_timeout=deadlines.KEEPALIVE_S, **settings)
+        settings: dict[str, Any] = {"access_log": None, "auto_decompress": False, "lingering_time": LINGER_S}
+        super().__init__(server.aiohttp_server, loop=loop, keepalive_timeout=KEEPALIVE_S, **settings)
         self._server, self._clock = server, loop
         self.share: str | None = None
         self.peer: str | None = None
@@ -35,10 +45,14 @@ class HttpConnection(web.RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
         self.fault: HttpFault | None = None
-        self._is_busy = self._has_more = self._has_ended = self._is_lingering = False
+        self._is_busy = self._has_head = self._has_more = self._has_ended = self._is_lingering = False
         self._idle_since = 0.0
-        self._head, self._deadline, self._reader = deadlines.HeadWatch(), deadlines.Deadline(), deadlines.ReaderWatch()
-        self._tail = deadlines.TailWatch()
+        # Bytes of the head that is arriving; those behind the last end of a head (a body, or a head that has begun behind it), and how many
+        # of them are line ends at the end.
+        self._head_size = self._tail_size = self._blank_size = 0
+        self._window = b""  # the last bytes, among which an end of a head may have begun
+        self._deadline = loop.call_later(SILENT_TIMEOUT_S, self.force_close)
+        self._reader: asyncio.TimerHandle | None = None
         self._closed = asyncio.Event()  # by the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -54,7 +68,7 @@ class HttpConnection(web.RequestHandler):
         self._wire = self._request = None
         self._has_ended = True
         self._deadline.cancel()
-        self._reader.stop()
+        self._stop_reader_watch()
         self._server.connections.discard(self)
         self._server.limits.leave(self)
         self._closed.set()
@@ -67,6 +81,7 @@ class HttpConnection(web.RequestHandler):
 
     def pause(self) -> None:
         """Stop reading; see Limited."""
+        self._deadline.cancel()
         if self._wire is not None:
             self._wire.pause_reading()
 
@@ -74,13 +89,14 @@ class HttpConnection(web.RequestHandler):
         """Begin to read; see Limited."""
         if self._wire is not None and not self._wire.is_closing():
             self._wire.resume_reading()
-            self._deadline.set(deadlines.SILENT_TIMEOUT_S, self.force_close)
+            self._deadline.cancel()
+            self._deadline = self._clock.call_later(SILENT_TIMEOUT_S, self.force_close)
 
     def close_if_idle(self) -> bool:
         """Close unless a request is being answered, or has arrived unread. Return whether it is closing."""
         if self._wire is None or self._wire.is_closing():
             return True
-        if self._is_busy or self._head.has_begun or self._clock.time() - self._idle_since < SETTLE_S:
+        if self._is_busy or self._has_head or self._clock.time() - self._idle_since < SETTLE_S:
             return False
         if self.has_arrived() and not self._has_ended:
             return False
@@ -90,29 +106,45 @@ class HttpConnection(web.RequestHandler):
     def has_arrived(self) -> bool:
         """Report whether bytes wait unread in the socket."""
         sock = self._wire.get_extra_info("socket") if self._wire is not None else None
-        return sock is not None and deadlines.is_readable(sock)
+        if sock is None or sock.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
 
     def data_received(self, data: bytes) -> None:
         """Parse what was read. aiohttp itself calls this without data, to continue."""
-        if data:
-            self._tail.add(data)
-        for piece in deadlines.pieces(data) if not self._is_lingering else ():
-            if piece and not self._is_busy and not self._head.is_blank(piece):
-                if not self._head.has_begun:
-                    self.keep_alive(True)  # this ends aiohttp's deadline of the idle connection
-                    self._expect_head()
-                if is_complete := self._head.is_complete(piece):
+        if self._is_lingering:
+            return
+        for piece in [data] if data.count(_END_OF_HEAD) < 2 else _cut(data):
+            is_head = not self._is_busy and (self._has_head or bool(piece.strip(_LINE_END)))
+            if is_head and not self._has_head:
+                self.keep_alive(True)  # this ends aiohttp's deadline of the idle connection
+                self._expect_head()
+                self._window = b""
+            window = self._window + piece
+            _, end, tail = window.rpartition(_END_OF_HEAD)
+            self._window = window[-3:]
+            self._tail_size = len(tail) if end else self._tail_size + len(piece)
+            self._blank_size = len(tail) - len(tail.rstrip(_LINE_END))
+            parsed = piece
+            if is_head:
+                self._head_size += len(piece) - (len(tail) if end else 0)
+                if end:
                     self._is_busy = True
                     self._deadline.cancel()
-                if self._head.size > deadlines.MAX_HEAD:
+                if self._head_size > MAX_HEAD:
                     self.fault, self._is_busy = BadRequest("head too large"), True
-                    piece = piece if is_complete else piece + NO_HTTP  # noqa: PLW2901
+                    parsed = piece if end else piece + NO_HTTP
             elif piece and self._request is not None and self._request.content.is_eof():
                 self._has_more = True
-            super().data_received(piece)
+            super().data_received(parsed)
 
     def _expect_head(self) -> None:
-        self._deadline.set(deadlines.HEAD_TIMEOUT_S, self._refuse_late_head)
+        """Start the deadline of a head whose first bytes arrive, or have arrived."""
+        self._has_head, self._head_size = True, 0
+        self._deadline.cancel()
+        self._deadline = self._clock.call_later(HEAD_TIMEOUT_S, self._refuse_late_head)
 
     def _refuse_late_head(self) -> None:
         self.fault, self._is_busy = HeadTimeout(), True
@@ -126,15 +158,15 @@ class HttpConnection(web.RequestHandler):
         return self._is_busy and not self._is_lingering and self.ssl_context is None
 
     def _end_body(self) -> None:
-        if self._has_ended and self._request is not None and not self._request.content.is_eof():
+        if self._request is not None and not self._request.content.is_eof():
             self._request.content.set_exception(web.RequestPayloadError("the body ended early"))
 
     def begin(self, request: web.BaseRequest) -> None:
         """Note that a request is being answered."""
-        self._request, self._is_busy, self._has_more, self._head.has_begun = request, True, False, False
+        self._request, self._is_busy, self._has_more, self._has_head = request, True, False, False
         self._deadline.cancel()
-        self._server.limits.set_busy(self)
-        self._end_body()
+        if self._has_ended:
+            self._end_body()
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -145,16 +177,19 @@ class HttpConnection(web.RequestHandler):
             resp.force_close()
         result = await super().finish_response(request, resp, start_time)
         await request.writer.drain()
-        if resp.keep_alive:
-            await bodies.skip_rest(request)
+        if resp.keep_alive and not request.content.is_eof():
+            # Read what is left of the body, or as much as comes in time.
+            with suppress(TimeoutError, web.RequestPayloadError, ConnectionError):
+                async with asyncio.timeout(LINGER_S):
+                    while not request.content.at_eof():
+                        await request.content.readany()
         if not resp.keep_alive or not request.content.is_eof():
             await self._linger()
             return result
         self._request, self._is_busy, self._idle_since = None, False, self._clock.time()
         if self._has_ended:
             self._clock.call_later(2 * SETTLE_S, self.close_if_idle)
-        elif self._has_more or self._tail.exceeds(request.content_length or 0):
-            self._head.begin()
+        elif self._has_more or self._tail_size - self._blank_size > (request.content_length or 0):
             self._expect_head()
         if self._wire is not None:
             self._server.limits.set_idle(self)
@@ -167,7 +202,7 @@ class HttpConnection(web.RequestHandler):
             self._wire.write_eof()
             self._wire.resume_reading()
             with suppress(TimeoutError):
-                async with asyncio.timeout(deadlines.LINGER_S):
+                async with asyncio.timeout(LINGER_S):
                     await self._closed.wait()
         self.force_close()
 
@@ -193,9 +228,33 @@ class HttpConnection(web.RequestHandler):
         """Start the deadline for a client that does not read: its response is held meanwhile."""
         super().pause_writing()
         if self._wire is not None:
-            self._reader.start(self._wire, deadlines.READER_TIMEOUT_S, self.peer)
+            self._watch_reader(self._wire)
+
+    def _watch_reader(self, wire: asyncio.Transport) -> None:
+        """Disconnect a caller who has taken fewer than LEAST_READ bytes when the deadline ends."""
+        before = wire.get_write_buffer_size()
+
+        def check() -> None:
+            if before - wire.get_write_buffer_size() >= LEAST_READ:
+                self._watch_reader(wire)
+            else:
+                log.info("%s did not read its answer and was disconnected", self.peer or "a caller")
+                wire.abort()
+
+        self._reader = self._clock.call_later(READER_TIMEOUT_S, check)
 
     def resume_writing(self) -> None:
         """Continue writing: the client has taken what was pending."""
-        self._reader.stop()
+        self._stop_reader_watch()
         super().resume_writing()
+
+    def _stop_reader_watch(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None
+
+
+def _cut(data: bytes) -> list[bytes]:
+    """Cut bytes behind each head, so that a fault loses no request before it."""
+    *heads, rest = data.split(_END_OF_HEAD)
+    return [*(head + _END_OF_HEAD for head in heads), *([rest] if rest else [])]

@@ -71,7 +71,8 @@ class ConnectionLimits:
     def enter(self, connection: Limited) -> None:
         """Count a new connection, or let it wait unread."""
         if self._has_room(connection.share):
-            self._admit(connection)
+            self.set_idle(connection)
+            connection.proceed()
             return
         connection.pause()
         timer = asyncio.get_running_loop().call_later(WAIT_S, connection.abort)
@@ -87,24 +88,18 @@ class ConnectionLimits:
         key = self._key_of.pop(connection, None)
         if key is not None:
             _decrement(self._keys, key)
-        timer = self._stop_waiting(connection)
-        if timer is not None:
-            timer.cancel()
-        elif connection in self._counted:
+        if not self._stop_waiting(connection) and connection in self._counted:
             self._uncount(connection)
 
     def authenticated(self, connection: Limited, key: str | None) -> None:
         """Count a connection for its key, if that has room, instead of its address while its request is answered."""
         if connection not in self._counted or (key is not None and self._keys[key] >= self._per_key):
             return
+        self._idle.pop(connection, None)
         if key is not None:
             self._keys[key] += 1
             self._key_of[connection] = key
         self._uncount(connection)
-
-    def set_busy(self, connection: Limited) -> None:
-        """Note that a request arrives on the connection."""
-        self._idle.pop(connection, None)
 
     def set_idle(self, connection: Limited) -> None:
         """Note that a connection is kept for its next request. It counts again."""
@@ -114,6 +109,7 @@ class ConnectionLimits:
         if connection not in self._counted:
             self._counted.add(connection)
             self._shares[connection.share] += 1
+        self._idle.pop(connection, None)  # the longest idle stands first
         self._idle[connection] = asyncio.get_running_loop().time()
 
     def may_keep(self, connection: Limited) -> bool:
@@ -152,33 +148,32 @@ class ConnectionLimits:
     def _uncount(self, connection: Limited) -> None:
         self._counted.remove(connection)
         _decrement(self._shares, connection.share)
-        self._admit_next(connection.share)
+        if self._waiting:
+            self._admit_next(connection.share)
 
     def _admit_next(self, share: str | None) -> None:
         """Read a waiting connection that has room now: of the same share if there is one, else of any."""
         for candidate in [share, *self._waiting]:
             if candidate in self._waiting and self._has_room(candidate):
                 connection = self._first_asking(candidate) or next(iter(self._waiting[candidate]))
-                timer = self._stop_waiting(connection)
-                if timer is not None:
-                    timer.cancel()
-                self._admit(connection)
+                self._stop_waiting(connection)
+                self.set_idle(connection)
+                connection.proceed()
                 return
-
-    def _admit(self, connection: Limited) -> None:
-        self.set_idle(connection)
-        connection.proceed()
 
     def _first_asking(self, share: str | None) -> Limited | None:
         """Return a waiting connection that has sent something, of those that wait longest."""
         return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
 
-    def _stop_waiting(self, connection: Limited) -> asyncio.TimerHandle | None:
+    def _stop_waiting(self, connection: Limited) -> bool:
+        """Take a connection out of those that wait. Return whether it was among them."""
         crowd = self._waiting.get(connection.share, {})
         timer = crowd.pop(connection, None)
         if not crowd:
             self._waiting.pop(connection.share, None)
-        return timer
+        if timer is not None:
+            timer.cancel()
+        return timer is not None
 
     def _look_for_idle(self) -> None:
         """Close idle connections in favour of those that wait, now and as long as there are such."""

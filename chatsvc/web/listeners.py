@@ -21,7 +21,7 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
 from chatsvc.tls.server_tls import CertificateFiles, ServerTls
 from chatsvc.web.client_address import ClientAddresses
-from chatsvc.web.deadlines import LINGER_S
+from chatsvc.web.connection import LINGER_S
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.middlewares import word_faults

@@ -66,7 +66,8 @@ class RequestInfo:
 
     def release(self) -> None:
         """Stop counting the request and its body: its sender is known, or the request is answered."""
-        self._limits.release_bytes(self._body_bytes)
+        if self._body_bytes:
+            self._limits.release_bytes(self._body_bytes)
         if self._share is not None:
             self._limits.release_request(self._share)
         self._is_counted, self._body_bytes, self._share = False, 0, None

@@ -13,7 +13,7 @@ import pytest
 from chatsvc.api import bodies
 from chatsvc.app import App
 from chatsvc.domain import errors
-from chatsvc.web import deadlines
+from chatsvc.web import connection
 from tests.api.conftest import Connect
 from tests.api.support import Wire, assert_headers, envelope, names, request, until
 from tests.conftest import Caller
@@ -29,10 +29,10 @@ KEY = "Authorization: Bearer {key}\r\n"
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that waits for nobody for long."""
-    monkeypatch.setattr(deadlines, "SILENT_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(deadlines, "HEAD_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(deadlines, "KEEPALIVE_S", 1.0)
-    monkeypatch.setattr(deadlines, "LINGER_S", 0.3)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 1.0)
+    monkeypatch.setattr(connection, "LINGER_S", 0.3)
     monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.3)
 
 
@@ -472,7 +472,7 @@ async def test_who_sends_many_requests_at_once_is_answered_and_does_not_go_befor
 async def test_who_sends_no_more_is_answered_all_the_same(
     caller: Caller, connect: Connect, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "KEEPALIVE_S", 60)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 60)
     engine.delay_s = 0.1
     wire = await connect()
     await wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller)) + request("GET", "/api/v2/chatbots", caller) * 5)
@@ -494,7 +494,7 @@ async def test_who_sends_no_more_within_a_body_is_told_at_once(
 
 
 async def test_who_sends_no_more_and_has_asked_for_nothing_is_let_go(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "HEAD_TIMEOUT_S", 60)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 60)
     for begun in ("", "GET /api"):
         wire = await connect()
         await wire.send(begun)

@@ -10,7 +10,7 @@ import pytest
 from aiohttp.http import HttpRequestParser
 
 from chatsvc.app import App
-from chatsvc.web import deadlines
+from chatsvc.web import connection
 from chatsvc.web.connection import HttpConnection
 from tests.api.conftest import Connect
 from tests.api.support import Wire, insert_history, request, until
@@ -23,7 +23,7 @@ MESSAGES = 500
 async def test_a_caller_who_does_not_read_its_answer_is_disconnected(
     app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "READER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.3)
     conversation = await insert_history(app, caller, MESSAGES, LETTERS)
     wire = await connect()
     wire.stop_reading()
@@ -56,8 +56,8 @@ async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
 async def test_a_caller_who_leaves_little_unread_is_disconnected_too(
     app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "READER_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(deadlines, "KEEPALIVE_S", 1.0)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 1.0)
     await _a_little_unread(app, caller, await connect())
     await until(lambda: not app.listeners._servers[0].connections)
 

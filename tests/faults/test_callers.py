@@ -20,7 +20,7 @@ from chatsvc.engines import Reply, Turn
 from chatsvc.engines.fair_share import AT_A_TIME
 from chatsvc.engines.knowledge import dialogue
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
-from chatsvc.web import deadlines, listeners
+from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
@@ -32,7 +32,7 @@ async def test_a_tls_handshake_that_is_never_finished_ends_and_others_go_on(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(deadlines, "SILENT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 1.0)
     authority = Authority(tmp_path)
     authority.server("127.0.0.1")
     pem = tmp_path / "CN=root-1.pem"

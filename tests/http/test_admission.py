@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatsvc.web import deadlines, limits
+from chatsvc.web import connection, limits
 from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.requests import INFO
 from tests.api.support import Wire
@@ -64,7 +64,7 @@ async def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.Mo
 
 
 async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "SILENT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.5)
     monkeypatch.setattr(limits, "WAIT_S", 1.0)
     async with serving(_answer, connections=1) as port, connected(port, b"", b"", WHOLE) as (silent, other, asking):
         assert (await asking.answer()).status == 200

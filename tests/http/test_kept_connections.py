@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from aiohttp import ClientSession, TCPConnector, web
 
-from chatsvc.web import deadlines, limits
+from chatsvc.web import connection, limits
 from chatsvc.web.bodies import read_body
 from tests.api.support import Wire
 from tests.http.support import serving
@@ -97,7 +97,7 @@ async def test_a_refused_client_that_is_still_sending_sees_the_end_and_no_reset(
 
 
 async def test_a_head_that_begins_late_on_a_kept_connection_has_its_whole_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "KEEPALIVE_S", 2.0)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 2.0)
     async with serving(_answer) as port:
         with closing(socket.create_connection(("127.0.0.1", port))) as sock:
             sock.sendall(WHOLE)
@@ -110,7 +110,7 @@ async def test_a_head_that_begins_late_on_a_kept_connection_has_its_whole_time(m
 
 
 async def test_a_client_that_never_closes_its_side_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "LINGER_S", 0.2)
+    monkeypatch.setattr(connection, "LINGER_S", 0.2)
     async with serving(_answer, per_address=1) as port:
         with (
             closing(socket.create_connection(("127.0.0.1", port))) as first,

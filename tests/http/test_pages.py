@@ -10,7 +10,7 @@ from io import BytesIO
 import pytest
 from aiohttp import ClientPayloadError, ClientSession, FormData, web
 
-from chatsvc.web import deadlines
+from chatsvc.web import connection
 from chatsvc.web.bodies import chunks, read_body
 from chatsvc.web.faults import BodyTooLarge
 from chatsvc.web.forms import FormLimits, read_form
@@ -183,7 +183,7 @@ async def test_a_stream_that_fails_is_cut_off(session: ClientSession) -> None:
 
 
 async def test_a_stream_waits_for_its_reader_and_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "READER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.3)
     sent, closed = 0, asyncio.Event()
 
     async def stream(_: web.Request) -> web.Response:

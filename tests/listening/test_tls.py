@@ -18,7 +18,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.tls import server_tls
 from chatsvc.tls.certificates import self_signed
 from chatsvc.tls.server_tls import CertificateFiles, ServerTls
-from chatsvc.web import deadlines, listeners
+from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request, until
 from tests.listening.support import session, shown
 
@@ -142,9 +142,9 @@ async def test_nothing_older_than_tls_1_2_is_spoken(secured: Config) -> None:
 
 
 async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert listeners.HANDSHAKE_TIMEOUT_S == deadlines.SILENT_TIMEOUT_S == 10
+    assert listeners.HANDSHAKE_TIMEOUT_S == connection.SILENT_TIMEOUT_S == 10
     monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 0.2)
-    monkeypatch.setattr(deadlines, "SILENT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.2)
     async with App(secured) as app:
         reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
         async with asyncio.timeout(20):
@@ -155,7 +155,7 @@ async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, 
 async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_hangs_up_leaves_no_trace(
     secured: Config, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(deadlines, "READER_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.2)
     assert secured.server.tls
     trusted, asked = ssl.create_default_context(cafile=str(secured.server.tls.cert_file)), request("GET", "/healthz")
     async with App(secured) as app:
