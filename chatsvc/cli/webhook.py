@@ -122,7 +122,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     import asyncio
 
     from chatsvc.cli.forwarder import post_all
-    from chatsvc.outbound.tls import client_context
+    from chatsvc.outbound.egress import client_context
 
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise click.UsageError("the address begins with http:// or https:// and names a host")

@@ -114,10 +114,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
             error = "egress_refused" if isinstance(fault, EgressRefused) else "refused_address"
             return self._outcome(item, PostResult(False, None, error, 0))
         headers = build_headers(item.event, item.delivery_id, item.signature)
-        return self._outcome(item, await self._sender.post(target, item.body, headers, webhook=item.bot_id))
-
-    async def release(self, lane: str) -> None:
-        await self._sender.release(lane)
+        return self._outcome(item, await self._sender.post(target, item.body, headers))
 
     def broken(self, item: Sending) -> Outcome:
         return self._outcome(item, PostResult(False, None, "internal_error", 0))

@@ -23,7 +23,7 @@ def tokens(
     if key is None or examined is None or not examined.platform_channels:
         return
     # Imported here: most installations have no such channel, and an HTTP client takes long to import.
-    from chatsvc.outbound import platforms as outbound
+    from chatsvc.outbound.posting import PlatformRefused, check_token
 
     opened = [(channel, token_of(MasterKey(key), channel.id, channel.secrets)) for channel in examined.platform_channels]
     # Without a token: the check of the master key tells why, or the channel waits for its secrets.
@@ -33,8 +33,8 @@ def tokens(
         async with slots:
             question = platforms[channel.channel].question(channel.identity or "", token)
             try:
-                fault = await outbound.check(egress, channel.channel, config.channels[channel.channel], question)
-            except outbound.PlatformRefused:
+                fault = await check_token(egress, channel.channel, config.channels[channel.channel], question)
+            except PlatformRefused:
                 return report.fault("channels", "channel_token_refused", bot=channel.bot, channel=channel.channel)
             return report.fault("channels", "channel_unreachable", channel=channel.channel, reason=fault) if fault else None
 

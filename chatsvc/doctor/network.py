@@ -13,8 +13,8 @@ from chatsvc.doctor import files, report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
+from chatsvc.outbound.egress import client_context
 from chatsvc.outbound.own_addresses import own_addresses
-from chatsvc.outbound.tls import client_context
 from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import validity
 

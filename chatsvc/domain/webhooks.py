@@ -131,6 +131,7 @@ def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: b
         "Accept-Encoding": "identity",
         **build_headers(event, delivery_id, signature),
         "Content-Length": str(len(body)),
+        "Connection": "close",
     }
 
 

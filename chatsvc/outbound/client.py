@@ -8,7 +8,7 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -117,26 +117,9 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def open_session(
-    egress: Egress,
-    purpose: str,
-    tls: ssl.SSLContext,
-    *,
-    guard: Guard | None = None,
-    idle_s: float | None = None,
-    on_reuse: Callable[[Any], None] | None = None,
+    egress: Egress, purpose: str, tls: ssl.SSLContext, *, guard: Guard | None = None, idle_s: float | None = None
 ) -> aiohttp.ClientSession:
-    """Open a session; needs an event loop.
-
-    Connections are reused when they have been idle for at most `idle_s` seconds, never if it is None. `on_reuse` is called with the
-    request's `trace_request_ctx` when one is.
-    """
-    trace = aiohttp.TraceConfig()
-    if on_reuse is not None:
-
-        async def reused(_: aiohttp.ClientSession, context: Any, __: aiohttp.TraceConnectionReuseconnParams) -> None:
-            on_reuse(context.trace_request_ctx)
-
-        trace.on_connection_reuseconn.append(reused)
+    """Open a session; needs an event loop. Connections are reused when they have been idle for `idle_s` seconds, never if it is None."""
     return aiohttp.ClientSession(
         connector=_Connector(
             limit=0,
@@ -153,7 +136,6 @@ def open_session(
         timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_TIMEOUT_S),
         max_line_size=MAX_HEADER_BYTES,
         max_field_size=MAX_HEADER_BYTES,
-        trace_configs=[trace],
     )
 
 

@@ -1,85 +1,25 @@
-"""JSON POST client of the messaging platforms. Its faults tell whether a message was surely not sent, or nobody knows."""
+"""Clients of the messaging platforms' servers. Their faults tell whether a message was surely not sent, or nobody knows.
+
+A platform's token may stand in the address, so no text of a fault repeats an address or a header.
+"""
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from http import HTTPStatus
+from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from chatsvc.domain import shapes
-from chatsvc.outbound.client import CONNECT_TIMEOUT_S, NOT_OPENED, USER_AGENT, cause_of, open_session, read, request
-from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.tls import client_context
+from chatsvc.domain.platforms import TokenQuestion
+from chatsvc.domain.shapes import as_object, parsed
+from chatsvc.outbound.client import CONNECT_TIMEOUT_S, FAULTS, NOT_OPENED, USER_AGENT, cause_of, exchange, open_session, read, request
+from chatsvc.outbound.egress import Egress, EgressRefused, client_context
 
 _IDLE_S = 10.0  # both platforms keep idle connections for longer
 _RETRY_S, _LONGEST_RETRY_S = 5.0, 86_400.0
-
-
-class PlatformAnswer(NamedTuple):
-    """Status of an answer and its JSON object, None for anything else."""
-
-    status: int
-    told: dict[str, Any] | None
-
-
-class PlatformPoster:
-    """Posts to one platform's server. Its connections are kept for further calls; no text of a fault has an address or a header.
-
-    `purpose` is that of the egress ledger, and begins the codes of faults.
-    """
-
-    def __init__(self, egress: Egress, purpose: str, url: str, most_bytes: int, headers: Mapping[str, str] | None = None) -> None:
-        self._egress, self._purpose, self._url, self._most_bytes = egress, purpose, url, most_bytes
-        self._headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
-        self._session: ClientSession | None = None
-        self._is_closed = False
-
-    async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> PlatformAnswer:
-        """Post parameters to a path below the server's address; return the answer within `timeout_s` of the connection.
-
-        Raises NotConnected where nothing was written, and SendingUncertain where no answer came.
-        """
-        if self._is_closed:
-            raise NotConnected("closed")
-        timeout = ClientTimeout(total=CONNECT_TIMEOUT_S + timeout_s, connect=CONNECT_TIMEOUT_S, sock_read=timeout_s)
-        body, answer = json.dumps(parameters).encode(), bytearray()
-        try:
-            self._egress.check(self._purpose)
-            if self._session is None:
-                self._session = open_session(self._egress, self._purpose, client_context(), idle_s=_IDLE_S)
-            async with request(self._session, "POST", self._url + path, self._headers, body, timeout=timeout) as response:
-                is_whole = await read(response, answer, self._most_bytes)
-        except EgressRefused:
-            raise NotConnected("egress: none does not permit the connection") from None
-        except NOT_OPENED as fault:
-            raise NotConnected(type(cause_of(fault)).__name__) from None
-        except TimeoutError:
-            raise SendingUncertain("timeout") from None
-        except (ClientError, RuntimeError):
-            raise SendingUncertain("connection_broken") from None
-        except OSError as fault:  # unreadable certificates
-            raise NotConnected(type(fault).__name__) from None
-        if not is_whole:
-            raise SendingUncertain(f"{self._purpose}_answer_too_long")
-        return PlatformAnswer(response.status, shapes.parsed(bytes(answer)))
-
-    async def close(self) -> None:
-        """End the calls in flight; later ones raise NotConnected."""
-        self._is_closed = True
-        if self._session is not None:
-            await self._session.close()
-
-
-def retry_after_s(told: object) -> float:
-    """Return the seconds that a platform asks to wait, at most a day."""
-    if not isinstance(told, int | float) or isinstance(told, bool) or not told >= 0:
-        return _RETRY_S
-    return float(min(told, _LONGEST_RETRY_S))
-
-
-def words_of(told: object) -> str:
-    """Return a platform's own words for the log, which are short and name no secret. "" for another form."""
-    return told[:200] if isinstance(told, str) and told.isprintable() else ""
+_CHECK_S, _CHECK_BYTES = 10.0, 65_536
+# Statuses with which a platform says that it knows the caller too well: they say nothing of the token.
+_TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 class SendingFault(Exception):
@@ -112,3 +52,91 @@ class SendingUncertain(SendingFault):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
+
+
+class PlatformPoster:
+    """Posts JSON to one platform's server over connections that are kept for further calls.
+
+    `purpose` is that of the egress ledger, and begins the codes of faults.
+    """
+
+    def __init__(self, egress: Egress, purpose: str, url: str, most_bytes: int, headers: Mapping[str, str] | None = None) -> None:
+        self._egress, self._purpose, self._url, self._most_bytes = egress, purpose, url.rstrip("/"), most_bytes
+        self._headers = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": USER_AGENT, **(headers or {})}
+        self._session: ClientSession | None = None
+        self._is_closed = False
+
+    async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> tuple[int, dict[str, Any] | None]:
+        """Post parameters to a path below the server's address, and wait `timeout_s` seconds once connected.
+
+        Return the status, and the JSON object of the answer or None if it is none. Raises NotConnected where nothing was written, and
+        SendingUncertain where no answer came.
+        """
+        if self._is_closed:
+            raise NotConnected("closed")
+        timeout = ClientTimeout(total=CONNECT_TIMEOUT_S + timeout_s, connect=CONNECT_TIMEOUT_S, sock_read=timeout_s)
+        body, answer = json.dumps(parameters).encode(), bytearray()
+        try:
+            self._egress.check(self._purpose)
+            if self._session is None:
+                self._session = open_session(self._egress, self._purpose, client_context(), idle_s=_IDLE_S)
+            async with request(self._session, "POST", self._url + path, self._headers, body, timeout=timeout) as response:
+                is_whole = await read(response, answer, self._most_bytes)
+        except EgressRefused:
+            raise NotConnected("egress: none does not permit the connection") from None
+        except NOT_OPENED as fault:
+            raise NotConnected(type(cause_of(fault)).__name__) from None
+        except TimeoutError:
+            raise SendingUncertain("timeout") from None
+        except (ClientError, RuntimeError):
+            raise SendingUncertain("connection_broken") from None
+        except OSError as fault:  # unreadable certificates
+            raise NotConnected(type(fault).__name__) from None
+        if not is_whole:
+            raise SendingUncertain(f"{self._purpose}_answer_too_long")
+        return response.status, parsed(bytes(answer))
+
+    async def close(self) -> None:
+        """End the calls in flight; later ones raise NotConnected."""
+        self._is_closed = True
+        if self._session is not None:
+            await self._session.close()
+
+
+def retry_after_s(seconds: object) -> float:
+    """Return the seconds that a platform asks to wait, at most a day."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
+        return _RETRY_S
+    return float(min(seconds, _LONGEST_RETRY_S))
+
+
+def words_of(text: object) -> str:
+    """Return a platform's own words for the log, which are short and name no secret. "" for another form."""
+    return text[:200] if isinstance(text, str) and text.isprintable() else ""
+
+
+class PlatformRefused(Exception):
+    """The platform refuses the token; the text says how, without the token."""
+
+
+async def check_token(egress: Egress, platform: str, url: str, question: TokenQuestion) -> str | None:
+    """Confirm a token at the server `url` of a platform by one call, which sends nothing to visitors.
+
+    Return why the platform could not confirm it, or None if it did. Raises PlatformRefused.
+    """
+    address = url.rstrip("/") + question.path
+    try:
+        egress.check(platform)
+        async with open_session(egress, platform, client_context()) as session:
+            response = await exchange(session, "GET", address, question.headers, most_bytes=_CHECK_BYTES, timeout_s=_CHECK_S)
+    except EgressRefused:
+        return "egress: none does not permit the connection"
+    except FAULTS as fault:
+        return f"it did not answer ({type(cause_of(fault)).__name__})"
+    status, answer = response.status, parsed(response.body) or {}
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT:
+        words = words_of(answer.get("description") or as_object(answer.get("error")).get("message"))
+        raise PlatformRefused(f"status {status}{f': {words}' if words else ''}")
+    if status != HTTPStatus.OK:
+        return f"it answered with status {status}"
+    return None if answer and answer.get("ok") is not False else "it answered in an unknown form"

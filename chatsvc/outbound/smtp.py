@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 import aiosmtplib
 from aiosmtplib import SMTPException, SMTPResponseException
 
-from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.egress import Egress, EgressRefused, client_context
 from chatsvc.outbound.resolver import LOOKUP_S, SystemResolver
-from chatsvc.outbound.tls import client_context
 
 CONNECT_S = 10.0  # for each address
 COMMAND_S = 30.0

@@ -165,7 +165,7 @@ class Services:
 
 
 def _client_context(setting: str, ca_file: Path | None) -> SSLContext:
-    from chatsvc.outbound.tls import client_context
+    from chatsvc.outbound.egress import client_context
 
     try:
         return client_context(ca_file)

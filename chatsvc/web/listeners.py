@@ -17,8 +17,7 @@ from chatsvc import background
 from chatsvc.config import Acme, Limits
 from chatsvc.config import Server as Settings
 from chatsvc.domain.errors import CommandError
-from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import Egress, client_context
 from chatsvc.tls.server_tls import CertificateFiles, ServerTls
 from chatsvc.web.client_address import ClientAddresses
 from chatsvc.web.connection import LINGER_S

@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from chatsvc.outbound.tls import bundle
+from chatsvc.outbound.egress import bundle
 
 if TYPE_CHECKING:
     from coverage import Coverage

@@ -12,9 +12,8 @@ import pytest
 
 from chatsvc.outbound import resolver
 from chatsvc.outbound.client import cause_of, exchange, open_session
-from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.egress import Egress, EgressRefused, client_context
 from chatsvc.outbound.posting import NotConnected, PlatformPoster, SendingUncertain
-from chatsvc.outbound.tls import client_context
 from tests.webhooks.receiver import OK, Receiver, hang
 
 

@@ -475,10 +475,10 @@ async def test_a_part_that_fails_fails_the_message_and_one_that_arrives_says_not
 async def test_a_limit_of_the_platform_is_waited_for(
     phone: Phone, api: GraphApi, fault: GraphFault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chatsvc.platforms.whatsapp import client
+    from chatsvc.platforms.whatsapp import sender
 
     for name in ("_WAIT_ALL", "_WAIT_ONE"):
-        monkeypatch.setattr(client, name, dict.fromkeys(getattr(client, name), 0.05))
+        monkeypatch.setattr(sender, name, dict.fromkeys(getattr(sender, name), 0.05))
     monkeypatch.setattr("chatsvc.outbound.posting._RETRY_S", 0.05)
     api.faults += [fault, fault]
     await phone.say("one")

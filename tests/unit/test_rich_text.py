@@ -9,7 +9,7 @@ from chatsvc.domain import rich_text
 from chatsvc.domain.outgoing import without_choices
 from chatsvc.domain.rich_text import Span
 from chatsvc.platforms.telegram import client as telegram
-from chatsvc.platforms.whatsapp import client as whatsapp
+from chatsvc.platforms.whatsapp import content as whatsapp
 
 
 def link(words: str, address: str | None = None, **style: bool) -> Span:

@@ -7,18 +7,20 @@ import json
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.delivery import queue as delivery
+from chatsvc.delivery.queue import Outcome
 from chatsvc.delivery.webhooks import AT_ONCE, WebhookQueue
 from chatsvc.domain import webhooks as signing
 from chatsvc.domain.webhooks import PostResult
 from chatsvc.outbound.egress import Egress
 from chatsvc.services.accounts import accounts, webhooks
+from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
@@ -283,20 +285,16 @@ DELIVERED = PostResult(True, 200, None, 1)
 
 
 class Queue(WebhookQueue):
-    """A queue whose sender calls `post` with the bot and the event."""
+    """A queue that calls `post` with the bot and the event in place of its sender."""
 
     def __init__(self, caller: Caller, post: Post) -> None:
-        class Sender:
-            async def post(self, _: object, __: bytes, headers: dict[str, str], *, webhook: str) -> PostResult:
-                return await post(webhook, headers["X-Service-Event"])
-
-            async def release(self, _: str) -> None: ...
-
-            async def close(self) -> None: ...
-
         services = caller.app.services
-        guard = services.webhooks._guard
-        super().__init__(services.db, cast("Any", Sender()), guard, services.secret, Egress(), frozenset({"enterprise"}), lambda: 0)
+        sender, guard = services.webhooks._sender, services.webhooks._guard
+        super().__init__(services.db, sender, guard, services.secret, Egress(), frozenset({"enterprise"}), lambda: 0)
+        self._post = post
+
+    async def send(self, item: Sending) -> Outcome:
+        return self._outcome(item, await self._post(item.bot_id, item.event))
 
     def sign(self, event: Event, *_: object) -> tuple[bytes, str]:
         return event.data.encode(), ""

@@ -19,8 +19,7 @@ from chatsvc.domain.addresses import IPAddress, Own, TargetRefused
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound import website
 from chatsvc.outbound.client import Guard
-from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import Egress, client_context
 from chatsvc.outbound.website import FetchFailed, WebsiteClient
 from tests.websites.server import WebsiteServer
 

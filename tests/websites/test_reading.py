@@ -13,7 +13,7 @@ from aiohttp.web import Request, Response
 from chatsvc.domain import websites
 from chatsvc.domain.addresses import Own
 from chatsvc.outbound.client import Guard
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import client_context
 from chatsvc.outbound.website import WebsiteClient
 from chatsvc.services.knowledge import site_reading
 from chatsvc.services.knowledge.site_reading import SiteReadings

@@ -17,8 +17,7 @@ from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
 from chatsvc.outbound.client import USER_AGENT, cause_of, open_session, read
-from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import Egress, client_context
 
 if TYPE_CHECKING:
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming

@@ -9,7 +9,7 @@ from chatsvc.domain import rich_text
 from chatsvc.domain.outgoing import OutgoingPart, split, without_choices
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
+from chatsvc.outbound.posting import PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
 from chatsvc.platforms.telegram import NAME
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
@@ -22,29 +22,34 @@ MOST_ENTITIES = 100  # of a message; further ones are ignored
 MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
 
-class TelegramClient:
+class TelegramClient(PlatformPoster):
     """Calls of one bot's methods, and the sender of its messages; see PlatformSender."""
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
+        super().__init__(egress, NAME, api_url, MOST_BYTES)
         self._path = f"/bot{token}/"
         self.moved: dict[int, int] = {}  # groups that have become supergroups, with their new ids
-        self._poster = PlatformPoster(egress, NAME, api_url.rstrip("/"), MOST_BYTES)
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
         """Call a method; return its result. A group that has become a supergroup is followed.
 
         Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
         """
-        answer = await self._poster.post(self._path + method, self._followed(parameters), timeout_s)
-        chat, moved_to = parameters.get("chat_id"), as_object(as_object(answer[1]).get("parameters")).get("migrate_to_chat_id")
+        chat = parameters.get("chat_id")
+        followed = {**parameters, "chat_id": self.moved[chat]} if isinstance(chat, int) and chat in self.moved else parameters
+        status, answer = await self.post(self._path + method, followed, timeout_s)
+        advice = as_object(as_object(answer).get("parameters"))
+        moved_to = advice.get("migrate_to_chat_id")
         if isinstance(chat, int) and isinstance(moved_to, int) and self.moved.get(chat) != moved_to:
             self.moved[chat] = moved_to
-            answer = await self._poster.post(self._path + method, self._followed(parameters), timeout_s)
-        return _result(answer)
-
-    def _followed(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
-        chat = parameters.get("chat_id")
-        return {**parameters, "chat_id": self.moved[chat]} if isinstance(chat, int) and chat in self.moved else parameters
+            return await self.call(method, {**parameters, "chat_id": moved_to}, timeout_s)
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise RetryLater("rate_limited", retry_after_s(advice.get("retry_after")))
+        if status == HTTPStatus.OK and answer is not None and answer.get("ok") is True:
+            return answer.get("result")
+        if answer is None or not HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise SendingUncertain(f"telegram_{status}")
+        raise SendingRefused(f"telegram_{status}", words_of(answer.get("description")))
 
     def parts(self, text: str) -> list[str]:
         return split(text, MOST_UNITS, utf16_units)
@@ -59,27 +64,9 @@ class TelegramClient:
             raise SendingUncertain("telegram_bad_answer")
         return message_name(part.user_id.partition("/")[0], message_id)
 
-    async def close(self) -> None:
-        await self._poster.close()
-
 
 def sender(services: Services, channel: OpenChannel) -> TelegramClient:
     return TelegramClient(services.egress, services.config.channels[NAME], channel.secrets["token"])
-
-
-def _result(answer: PlatformAnswer) -> Any:
-    """Return the result of an answer, or raise its fault."""
-    status, told = answer
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        parameters = as_object((told or {}).get("parameters"))
-        raise RetryLater("rate_limited", retry_after_s(parameters.get("retry_after")))
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or told is None:
-        raise SendingUncertain(f"telegram_{status}")
-    if status == HTTPStatus.OK and told.get("ok") is True:
-        return told.get("result")
-    if status < HTTPStatus.BAD_REQUEST:
-        raise SendingUncertain(f"telegram_{status}")
-    raise SendingRefused(f"telegram_{status}", words_of(told.get("description")))
 
 
 def destination(user_id: str) -> dict[str, object]:

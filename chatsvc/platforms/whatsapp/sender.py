@@ -2,16 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
 
 from chatsvc import background
 from chatsvc.domain import times
-from chatsvc.domain.channels import TOKEN_REFUSED
+from chatsvc.domain.channels import PHONE, TOKEN_REFUSED
 from chatsvc.domain.outgoing import OutgoingPart, split
-from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused
+from chatsvc.domain.shapes import as_list, as_object
+from chatsvc.outbound.posting import (
+    NotConnected,
+    PlatformPoster,
+    RetryLater,
+    SendingFault,
+    SendingRefused,
+    SendingUncertain,
+    retry_after_s,
+    words_of,
+)
 from chatsvc.platforms.whatsapp import NAME
-from chatsvc.platforms.whatsapp.callbacks import MOST_TEXT, error_name
-from chatsvc.platforms.whatsapp.client import TOKEN_CODE, WhatsAppClient
+from chatsvc.platforms.whatsapp.callbacks import MOST_TEXT, error_name, sent_name
+from chatsvc.platforms.whatsapp.content import content
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
 from chatsvc.store import platforms
@@ -19,24 +31,30 @@ from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
+TIMEOUT_S = 20.0
+MOST_BYTES = 262_144
 RECEIPTS = 16  # of a bot at a time
 RECEIPT_S = 5.0
 TYPING_AFTER_S = 0.7  # most replies of the knowledge come sooner
 _RETRY_S = 1.0
+_TOKEN_CODE = 190
+# Codes that ask to wait: of the whole number or app, and of one conversation; with the seconds.
+_WAIT_ALL = {130429: 2.0, 80007: 30.0, 4: 30.0}
+_WAIT_ONE = {131056: 6.0}
+_MOST_CODE = 10_000_000
 # The button that opens a list of choices.
 _LABELS = {"tr": "Seçenekler", "en": "Choose"}
 
 
-class WhatsAppSender:
-    """Notes a refused token; see PlatformSender."""
+class WhatsAppSender(PlatformPoster):
+    """Calls for one phone number. Notes a refused token; see PlatformSender."""
 
     def __init__(self, services: Services, channel: OpenChannel) -> None:
+        headers = {"Authorization": f"Bearer {channel.secrets['token']}"}
+        super().__init__(services.egress, NAME, services.config.channels[NAME], MOST_BYTES, headers)
         self._services, self._channel = services, channel.channel
-        url, number = services.config.channels[NAME], self._channel.identity or ""
-        self.client = WhatsAppClient(services.egress, url, number, channel.secrets["token"])
         self._slots = asyncio.Semaphore(RECEIPTS)
         self._receipts: set[asyncio.Task[None]] = set()
-        self._is_closed = False
         limit = self._channel.settings.get("monthly_limit")
         self._is_refused = self._channel.fault is not None
         self._limit = limit if isinstance(limit, int) else None
@@ -54,21 +72,53 @@ class WhatsAppSender:
                 raise SendingRefused("monthly_limit")
         except StoreUnavailable:
             raise RetryLater("store_unavailable", _RETRY_S) from None
+        message = {
+            "recipient_type": "individual",
+            "to" if address.kind == PHONE else "recipient": address.value,
+            "biz_opaque_callback_data": sent_name(part.conversation_id, part.message_id, is_last=part.is_last),
+            **content(part.text, part.choices, _label),
+        }
         try:
-            key = await self.client.send(part, address, _label)
+            answer = await self._call(message, TIMEOUT_S)
         except (SendingRefused, RetryLater, NotConnected) as fault:
             await self._not_sent(month, fault)
             raise
+        key = next((as_object(entry).get("id") for entry in as_list(answer.get("messages"))), None)
+        if not isinstance(key, str) or not key:
+            raise SendingUncertain("whatsapp_bad_answer")
         if self._is_refused:
             await self._note_token(None)
         return key
+
+    async def _call(self, message: Mapping[str, object], timeout_s: float) -> Mapping[str, Any]:
+        """Post a message or a receipt; return the answer.
+
+        Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
+        """
+        path = f"/{self._channel.identity or ''}/messages"
+        status, answer = await self.post(path, {"messaging_product": "whatsapp", **message}, timeout_s)
+        if status == HTTPStatus.OK and answer is not None and "error" not in answer:
+            return answer
+        error = as_object((answer or {}).get("error"))
+        code = error.get("code")
+        if not isinstance(code, int) or isinstance(code, bool) or not 0 < code < _MOST_CODE:
+            code = 0
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise SendingUncertain(f"whatsapp_status_{status}")
+        if code in _WAIT_ONE:
+            raise RetryLater(error_name(code), _WAIT_ONE[code], whole=False)
+        if code in _WAIT_ALL or status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise RetryLater(error_name(code) if code else "rate_limited", _WAIT_ALL.get(code, retry_after_s(None)))
+        if status < HTTPStatus.BAD_REQUEST or answer is None:
+            raise SendingUncertain(f"whatsapp_status_{status}")
+        raise SendingRefused(error_name(code) if code else f"whatsapp_status_{status}", words_of(error.get("message")))
 
     async def _not_sent(self, month: str, fault: Exception) -> None:
         try:
             await platforms.release_send(self._services.db, self._channel.bot_id, month)
         except StoreUnavailable as outage:
             log.error("a message that was not sent stays counted: %s", outage)
-        if isinstance(fault, SendingRefused) and fault.code == error_name(TOKEN_CODE):
+        if isinstance(fault, SendingRefused) and fault.code == error_name(_TOKEN_CODE):
             await self._note_token(TOKEN_REFUSED)
 
     async def _note_token(self, fault: str | None) -> None:
@@ -100,15 +150,16 @@ class WhatsAppSender:
         """Mark a message as read, and the bot as typing while it answers. A failure is not tried again."""
         try:
             async with asyncio.timeout(RECEIPT_S), self._slots:
-                await self.client.mark_read(key, RECEIPT_S, typing=not answered.is_set())
+                typing: dict[str, object] = {} if answered.is_set() else {"typing_indicator": {"type": "text"}}
+                await self._call({"status": "read", "message_id": key, **typing}, RECEIPT_S)
         except (TimeoutError, SendingFault) as fault:
             log.info("bot %s: a message could not be marked as read: %s", self._channel.bot_id, str(fault) or "timeout")
 
     async def close(self) -> None:
-        """Give up receipts."""
+        """Give up receipts, then end what is being sent."""
         self._is_closed = True
         await background.cancel(*self._receipts)
-        await self.client.close()
+        await super().close()
 
 
 def _label(text: str) -> str:

@@ -152,14 +152,14 @@ _WEB: Mapping[str, CheckSetting] = {
 async def _confirm(services: Services, platform: Platform, channel: Channel, secrets: Mapping[str, str]) -> str | None:
     """Confirm the token at the platform. Return why it could not be, None where it was. Raises Refused."""
     # Imported here: an HTTP client takes long to import.
-    from chatsvc.outbound import platforms
+    from chatsvc.outbound.posting import PlatformRefused, check_token
 
     if await stored.is_taken(services.db, channel):
         raise refusals.channel_taken(channel=channel.channel)
     question = platform.question(channel.identity or "", secrets["token"])
     try:
-        fault = await platforms.check(services.egress, channel.channel, services.config.channels[channel.channel], question)
-    except platforms.PlatformRefused as refusal:
+        fault = await check_token(services.egress, channel.channel, services.config.channels[channel.channel], question)
+    except PlatformRefused as refusal:
         raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None
 

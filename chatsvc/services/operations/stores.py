@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from chatsvc.config import Config, PostgresSettings
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
-from chatsvc.outbound.tls import bundle
+from chatsvc.outbound.egress import bundle
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.operations.nodes import Leases, Presence
 from chatsvc.services.services import Services

@@ -1,0 +1,66 @@
+"""Contents of WhatsApp messages: texts with marks, and choices as buttons or a list."""
+
+from collections.abc import Callable, Sequence
+
+from chatsvc.domain import rich_text
+from chatsvc.domain.outgoing import without_choices
+from chatsvc.platforms.whatsapp.callbacks import CHOICE
+
+# Limits of questions with choices: up to 3 short ones as buttons, others as a list.
+MOST_BUTTONS, MOST_ROWS = 3, 10
+BUTTON_TITLE, ROW_TITLE, ROW_DESCRIPTION = 20, 24, 72
+ROW_ID = 200
+MOST_QUESTION = 1024
+
+
+def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> dict[str, object]:
+    """Make type and content of a message. Choices become buttons, or a list where there are many or they are long.
+
+    Plain text where a list does not hold them all: it would hide the others.
+    """
+    offered = [choice for choice in dict.fromkeys(choices) if choice]
+    fit = len(offered) <= MOST_ROWS and all(len(CHOICE + choice) <= ROW_ID for choice in offered)
+    if not offered or not fit or len(text) > MOST_QUESTION:
+        return {"type": "text", "text": {"preview_url": False, "body": formatted(text)}}
+    if all(len(choice) <= ROW_DESCRIPTION for choice in offered):
+        text = without_choices(text, choices)
+    short = len(offered) <= MOST_BUTTONS and all(len(choice) <= BUTTON_TITLE for choice in offered)
+    action: dict[str, object] = {
+        "buttons": [{"type": "reply", "reply": {"id": CHOICE + choice, "title": choice}} for choice in offered],
+    }
+    if not short:
+        action = _list(offered, label(text)[:BUTTON_TITLE])
+    return {
+        "type": "interactive",
+        "interactive": {"type": "button" if short else "list", "body": {"text": formatted(text)}, "action": action},
+    }
+
+
+def formatted(text: str) -> str:
+    """Return a text with its marks as WhatsApp writes them. A mark beside a letter would be shown as it is, so it is left out."""
+    spans = rich_text.spans(text)
+    shown = ""
+    for span, following in zip(spans, [*spans[1:], None], strict=True):
+        words = span.text
+        is_alone = words.strip() == words != "" and not shown[-1:].isalnum() and not (following and following.text[:1].isalnum())
+        for mark, is_so in (("`", span.code), ("_", span.italic), ("*", span.bold)):
+            if is_so and is_alone and mark not in span.text and "\n" not in words:
+                words = f"{mark}{words}{mark}"
+        shown += words + rich_text.address_behind(span)
+    return shown if shown.strip() else text
+
+
+def _list(choices: Sequence[str], label: str) -> dict[str, object]:
+    """Make a list. Its rows are numbered where their titles, which are to differ, begin alike."""
+    titles = [_shortened(choice, ROW_TITLE) for choice in choices]
+    if len(set(titles)) < len(titles):
+        titles = [_shortened(f"{place}. {choice}", ROW_TITLE) for place, choice in enumerate(choices, start=1)]
+    rows = [{"id": CHOICE + choice, "title": title} for choice, title in zip(choices, titles, strict=True)]
+    for row, choice in zip(rows, choices, strict=True):
+        if not row["title"].endswith(choice):  # what a title cannot hold stands in the description as a whole
+            row["description"] = _shortened(choice, ROW_DESCRIPTION)
+    return {"button": label, "sections": [{"rows": rows}]}
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
