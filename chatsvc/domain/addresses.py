@@ -7,7 +7,6 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 IPAddress = IPv4Address | IPv6Address
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
-
 # Rules for targets.
 MALFORMED, NOT_HTTPS, WITH_LOGIN, PORT = "malformed", "not_https", "with_login", "port"
 OWN, NOT_PUBLIC, UNKNOWN = "own", "not_public", "unknown"
@@ -101,11 +100,6 @@ def _special(address: IPAddress) -> str | None:
     return what
 
 
-def _is_listener(address: IPAddress, port: int, own: Own) -> bool:
-    mine = address.is_loopback or address in own.addresses
-    return any(port == p and (address == a or (a.is_unspecified and mine)) for a, p in own.listeners)
-
-
 def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) -> None:
     """Check that a connection to `address`:`port` may be opened; raises TargetRefused.
 
@@ -116,7 +110,8 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
     if what is not None:
         raise TargetRefused(f"the address {address} cannot be reached: {what}", NOT_PUBLIC)
     if is_inside(address, allowed):
-        if _is_listener(address, port, own):
+        is_own = address.is_loopback or address in own.addresses
+        if any(port == used and (address == listener or (listener.is_unspecified and is_own)) for listener, used in own.listeners):
             raise TargetRefused(f"{address} at port {port} is this service itself", OWN)
         return
     if address in own.addresses:

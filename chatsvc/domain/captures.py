@@ -27,7 +27,6 @@ MAX_ITEM = 200
 MOST_A_DAY = 5
 FURTHEST_DAYS = 730
 
-
 # In classes with fields of those names.
 Day: TypeAlias = date
 Clock: TypeAlias = time
@@ -177,9 +176,7 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
     if _flat(message) and (_flat(message) in words or all(_flat(line) in words for line in message.splitlines())):
         return message.strip()[:MAX_MESSAGE]
     about = set(_flat(message).split())
-    shared = [len(about & set(_flat(text).split())) for text in spoken]
-    best = max(range(len(spoken)), key=lambda n: (shared[n], n))
-    return spoken[best][:MAX_MESSAGE]
+    return max(reversed(spoken), key=lambda text: len(about & set(_flat(text).split())))[:MAX_MESSAGE]
 
 
 def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
@@ -227,8 +224,8 @@ def _changing(captured: Captured, change: Change) -> Captured:
     )
 
 
-def describe_change(captured: Captured, change: Change, language: str) -> str:
-    """Say a change in one sentence, in Turkish or else in English."""
+def change_message(captured: Captured, change: Change, language: str) -> str:
+    """Write the message of a change: a sentence in Turkish or else in English, then the visitor's own words."""
     old, kind = change.appointment, change.kind(captured.date, captured.time)
     pairs = (
         (captured.visitor_name, old.visitor_name),
@@ -242,12 +239,8 @@ def describe_change(captured: Captured, change: Change, language: str) -> str:
     }
     needed = "added" if kind == "amend" else "before"
     key = kind if kind == "withdraw" or values[needed] else f"{kind}_alone"
-    return translations.template("tr" if primary(language) == "tr" else "en", f"changes.{key}").format(**values)
-
-
-def change_message(captured: Captured, change: Change, language: str) -> str:
-    """Write the message of a change: the sentence, then the visitor's own words."""
-    return f"{describe_change(captured, change, language)}\n“{captured.message}”"[:MAX_MESSAGE]
+    sentence = translations.template("tr" if primary(language) == "tr" else "en", f"changes.{key}").format(**values)
+    return f"{sentence}\n“{captured.message}”"[:MAX_MESSAGE]
 
 
 def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
@@ -282,22 +275,19 @@ def instant(day: date, clock: time, zone: tzinfo) -> int:
 
 def as_captured(request: Request, appointment: Appointment | None) -> CapturedRecord:
     """Describe a record to engines: the appointment where there is one, else the request."""
-    contact = request.visitor_name, request.visitor_email, request.visitor_phone
-    if appointment is None:
-        kind, record_id, status, day, clock = "request", request.id, request.status, None, None
-    else:
-        kind, record_id, status = "appointment", appointment.id, appointment.status
-        day, clock = date.fromisoformat(appointment.date), time.fromisoformat(appointment.time)
+    record = appointment or request
     return CapturedRecord(
-        kind,
-        record_id,
+        "appointment" if appointment else "request",
+        record.id,
         request.request_type,
-        status,
+        record.status,
         request.message,
         request.created_at,
-        day,
-        clock,
-        *contact,
+        date.fromisoformat(appointment.date) if appointment else None,
+        time.fromisoformat(appointment.time) if appointment else None,
+        request.visitor_name,
+        request.visitor_email,
+        request.visitor_phone,
         urgent=bool(request.urgent),
         request_id=request.id,
         change=open_change(request.change) if request.follows is None else None,

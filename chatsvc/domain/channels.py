@@ -43,7 +43,6 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-
 MOST_LOGO = 64 * 1024  # bytes of a widget's logo
 _PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
@@ -79,8 +78,10 @@ class Channel(NamedTuple):
     @property
     def origins(self) -> list[str]:
         """Return the origins whose pages may embed the widget. A domain has its www with it."""
-        sites = [site for site in self.sites if site != ANY_LINK]
-        return list(dict.fromkeys([*sites, *(site.replace("://", "://www.", 1) for site in sites if _may_have_www(host_of(site)))]))
+        sites = [(site, host_of(site)) for site in self.sites if site != ANY_LINK]
+        # Of a host that is a domain, and no address, single name or www itself.
+        domains = [site for site, host in sites if "." in host and not host.startswith("www.") and not host.rpartition(".")[2].isdigit()]
+        return list(dict.fromkeys([*(site for site, _ in sites), *(site.replace("://", "://www.", 1) for site in domains)]))
 
     def text(self, name: str) -> str | None:
         value = self.settings.get(name)
@@ -130,11 +131,6 @@ def origin_of(text: str) -> str:
 
 def host_of(origin: str) -> str:
     return (urlsplit(origin).hostname or "") if origin else ""
-
-
-def _may_have_www(host: str) -> bool:
-    """Report whether a host is a domain and no address, single name or www itself."""
-    return "." in host and not host.startswith("www.") and not host.rpartition(".")[2].isdigit()
 
 
 def is_color(text: str) -> bool:

@@ -43,11 +43,9 @@ _NAME_END = re.compile(r"(?:y?[iu]m|n?[iu]n|y?[iuea]|[dt][ea]n?|y?l[ea]|[dt][iu]
 
 def _fold(text: str) -> str:
     """Fold case and marks of NFC text. Each character stays at its index."""
-    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
-
-
-def _fold_character(character: str) -> str:
-    return " " if character.isspace() else fold_character(character)[:1] or character
+    if text.isascii():
+        return text.lower()
+    return "".join(" " if character.isspace() else fold_character(character)[:1] or character for character in text)
 
 
 def _shaped(text: str) -> str:
@@ -63,16 +61,12 @@ def own_name(name: str, spoken: Iterable[str]) -> str | None:
     spoken, words = list(spoken), name.split()
     if (typed := _name_in(name, spoken)) or not 2 <= len(words) <= MAX_NAME_WORDS:
         return typed
-    return _in_two_parts(words, spoken) or _respelled(words, spoken)
-
-
-def _in_two_parts(words: list[str], spoken: list[str]) -> str | None:
-    """Return first name and surname that were told apart: "Serkan", then "my surname is Tuna"."""
+    # First name and surname that were told apart: "Serkan", then "my surname is Tuna".
     surnames = [match[1] for text in spoken for match in _SURNAME.finditer(_shaped(text)[:_LONGEST_READ])]
     for surname in surnames[:_MOST_COMPARED]:
         if _fold(surname) == _fold(words[-1]) and (first := _name_in(" ".join(words[:-1]), spoken)):
             return f"{first} {surname}"
-    return None
+    return _respelled(words, spoken)
 
 
 def _respelled(words: list[str], spoken: list[str]) -> str | None:
@@ -97,15 +91,14 @@ def _name_in(name: str, spoken: Iterable[str]) -> str | None:
     for text in spoken:
         shaped = _shaped(text)
         # Half of an e-mail address is no name that somebody told.
-        folded = re.sub(r"\S+", _without_address, _fold(shaped))
+        words_alone = (
+            "\0" * len(word) if any(mark in word for mark in ("@", "://", "www.")) else word for word in _fold(shaped).split(" ")
+        )
+        folded = " ".join(words_alone)
         for match in re.finditer(r"(?<![\w\0])" + re.escape(wanted), folded):
             if _NAME_END.match(folded, match.end()):
                 return shaped[match.start() : match.end()]
     return None
-
-
-def _without_address(word: re.Match[str]) -> str:
-    return "\0" * len(word[0]) if any(mark in word[0] for mark in ("@", "://", "www.")) else word[0]
 
 
 def own_email(email: str, spoken: Iterable[str]) -> str | None:

@@ -17,11 +17,11 @@ MINUTE_MS = 60_000
 MOST_MINUTES = 1440
 
 
-def set_aside(at: int | None, until: int | None, last_message_at: int) -> str | None:
+def set_aside(since: int | None, until: int | None, last_message_at: int) -> str | None:
     """Return SNOOZED, RESOLVED or BACK for a conversation, None for an open one. A message reopens what was set aside before it."""
-    if (at or 0) >= last_message_at:
+    if (since or 0) >= last_message_at:
         return SNOOZED if until else RESOLVED
-    return BACK if at is None and (until or 0) > last_message_at else None
+    return BACK if since is None and (until or 0) > last_message_at else None
 
 
 def is_open(bot: Bot, now: datetime) -> bool:

@@ -12,7 +12,6 @@ from chatsvc.domain.channels import SETTABLE
 if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator
 
-
 CHANNELS = ("api", *SETTABLE)
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})

@@ -173,9 +173,7 @@ def _tokens(text: str) -> list[_HoursToken]:
         match = _TOKEN.match(folded, start)
         if match is None:
             raise OpeningHoursError("unreadable", text=folded[start : start + 20].strip())
-        start = match.end()
-        kind = match.lastgroup or ""
-        word = match[0].strip()
+        start, kind, word = match.end(), match.lastgroup or "", match[0].strip()
         if match["hour"]:
             tokens.append(_HoursToken("time", _time(match, word), word))
         elif kind == "day":
@@ -221,10 +219,8 @@ def _days(tokens: list[_HoursToken], index: int) -> tuple[int, list[int], bool]:
 
 def _spans(tokens: list[_HoursToken], index: int) -> tuple[int, list[tuple[int, int]] | None]:
     """Return where the spans end, and the spans; None for "closed"."""
-    if index < len(tokens) and tokens[index].kind == "closed":
-        return index + 1, None
-    if index < len(tokens) and tokens[index].kind == "whole":
-        return index + 1, [(0, _DAY)]
+    if index < len(tokens) and tokens[index].kind in {"closed", "whole"}:
+        return index + 1, None if tokens[index].kind == "closed" else [(0, _DAY)]
     spans: list[tuple[int, int]] = []
     while index < len(tokens) and tokens[index].kind == "time":
         if [token.kind for token in tokens[index + 1 : index + 3]] != ["to", "time"]:

@@ -1,6 +1,7 @@
 """Parts of messages on their way to a messaging platform. Long texts are divided."""
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -37,13 +38,13 @@ def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]
     parts = []
     rest = text.strip()
     while length(rest) > most:
-        end = _fitting(rest, most, length)
+        end = max(1, bisect_right(range(min(len(rest), most) + 1), most, key=lambda count: length(rest[:count])) - 1)
         head = rest[:end]
         # A separator in the first half would leave a short part.
         cuts = [head.rfind(mark) + len(mark) for mark in _SEPARATORS if head.rfind(mark) >= end // 2]
         # The last one that divides no character of several code points.
-        places = (index for index in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(rest, index))
-        cut = cuts[0] if cuts else next(places, end)
+        indexes = (index for index in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(rest, index))
+        cut = cuts[0] if cuts else next(indexes, end)
         parts.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     return [*parts, rest] if rest else parts
@@ -64,12 +65,3 @@ def _joins(text: str, index: int) -> bool:
     while letters < index and "\U0001f1e6" <= text[index - 1 - letters] <= "\U0001f1ff":
         letters += 1
     return letters % 2 == 1 and "\U0001f1e6" <= after <= "\U0001f1ff"
-
-
-def _fitting(text: str, most: int, length: Callable[[str], int]) -> int:
-    """Return how many characters of a text fit."""
-    low, high = 1, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if length(text[:middle]) <= most else (low, middle - 1)
-    return low

@@ -53,10 +53,10 @@ def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] |
         raise refusals.position_invalid(position=after) from None
 
 
-def page_of(rows: Sequence[T], limit: int, place: Callable[[T], str]) -> ResultPage[T]:
+def page_of(rows: Sequence[T], limit: int, position_of: Callable[[T], str]) -> ResultPage[T]:
     """Cut a page from `rows`, which were read with one row more than `limit`."""
     items = list(rows[:limit])
-    return ResultPage(items, place(items[-1]) if len(rows) > limit else None)
+    return ResultPage(items, position_of(items[-1]) if len(rows) > limit else None)
 
 
 async def following(first: ResultPage[T], read: Callable[[str], Awaitable[ResultPage[T]]]) -> AsyncIterator[list[T]]:

@@ -67,7 +67,7 @@ class SignInAttempt(NamedTuple):
     """An attempt to sign in. Its keys, its own first, and its time in milliseconds."""
 
     keys: tuple[bytes, ...]
-    at: int
+    attempted_at: int
 
 
 def delay_s(failures: int, allowed: int) -> int:
@@ -75,33 +75,25 @@ def delay_s(failures: int, allowed: int) -> int:
     return 0 if failures < allowed else min(LONGEST_S, 1 << min(failures - allowed, 6))
 
 
-def counted(email: str, place: str, *, is_known: bool = False) -> dict[bytes, int]:
+def counted(email: str, address: str, *, is_known: bool = False) -> dict[bytes, int]:
     """Return the keys of an attempt with their numbers of free failures.
 
-    The attempt's own key comes first. `place` is the client address or, for the password asked for again, the id of the session.
+    The attempt's own key comes first. `address` is the client's or, for the password asked for again, the id of the session.
     `is_known` is true for that and for an address from which the operator has signed in before: it counts for itself alone. Else an e-mail
     address is counted for each group of client addresses apart, so that a stranger's failures do not hold its owner up, and for all of
     them together, which slows guessing from many places.
     """
     if is_known:
-        keys = {_key("known", email, network(place)): EMAIL_FAILURES}
+        keys = {_key("known", email, network(address)): EMAIL_FAILURES}
     else:
-        keys = {_key("group", email, _group(place)): EMAIL_FAILURES, _key("email", email): ANYWHERE_FAILURES}
-    keys[_key("address", network(place))] = ADDRESS_FAILURES
+        # The network from which one person may easily take other addresses.
+        keys = {_key("group", email, network(address, 24, 48)): EMAIL_FAILURES, _key("email", email): ANYWHERE_FAILURES}
+    keys[_key("address", network(address))] = ADDRESS_FAILURES
     return keys
 
 
-def network(address: str) -> str:
+def network(address: str, bits_of_4: int = 32, bits_of_6: int = 64) -> str:
     """Return the /64 network of an IPv6 address, which is one customer's. Other addresses as they are."""
-    return _within(address, 32, 64)
-
-
-def _group(address: str) -> str:
-    """Return the network of an address from which one person may easily take others."""
-    return _within(address, 24, 48)
-
-
-def _within(address: str, bits_of_4: int, bits_of_6: int) -> str:
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -81,12 +81,6 @@ def address_behind(span: Span) -> str:
     return f" ({address})" if address and address not in span.text else ""
 
 
-def _names_another(words: str, host: str) -> bool:
-    """Tell whether a link's words name another host than the one to which it leads."""
-    named = (match[0].lower().removeprefix("www.") for match in _NAMED_HOST.finditer(words))
-    return any(host != name and not host.endswith(f".{name}") for name in named)
-
-
 class _MarksReader:
     """Pieces of a text in their order. A piece that is a string is a mark, which is literal unless it is in `_pairs`."""
 
@@ -127,7 +121,8 @@ class _MarksReader:
                 self.add(style._replace(text=address, link=address))
             elif kind == "target":
                 self.tokens(token["label"], style._replace(link=value), _LABEL)
-                if host and _names_another(token["label"], host["host"].lower()):
+                named = (match[0].lower().removeprefix("www.") for match in _NAMED_HOST.finditer(token["label"]) if host)
+                if host and any(not f".{host['host'].lower()}".endswith(f".{name}") for name in named):
                     self.add(style._replace(text=f" ({host['host']})", link=value))
             elif kind == "automatic":
                 self.add(style._replace(text=value.removeprefix("mailto:").removeprefix("tel:"), link=value))

@@ -55,10 +55,10 @@ def exchange(x: Exchange) -> Json:
     return {**fields(x, "chatbot_id", "user_id"), "session_id": f"{x.channel}:{x.user_id}", **message}
 
 
-def conversation(c: Conversation) -> Json:
+def conversation(thread: Conversation) -> Json:
     """Write a conversation of a list (help/interface.md 5.4)."""
-    about = fields(c, "visitor_name", "visitor_email", "last_message_at", "created_at", "updated_at", instant=times.without_zone)
-    return {**fields(c, "id", "chatbot_id", "channel", "user_id"), "session_id": f"{c.channel}:{c.user_id}", **about}
+    about = fields(thread, "visitor_name", "visitor_email", "last_message_at", "created_at", "updated_at", instant=times.without_zone)
+    return {**fields(thread, "id", "chatbot_id", "channel", "user_id"), "session_id": f"{thread.channel}:{thread.user_id}", **about}
 
 
 def message(m: Message) -> Json:
@@ -83,13 +83,13 @@ def note(n: Note) -> Json:
     return fields(n, "id", "author", "text", "created_at", instant=times.with_millis)
 
 
-def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
+def conversation_detail(thread: Conversation, messages: list[Message]) -> Json:
     """Write a conversation with its newest messages (help/interface.md 5.4)."""
     return {
-        **conversation(c),
-        "message_count": c.message_count,
+        **conversation(thread),
+        "message_count": thread.message_count,
         "messages": [message(m) for m in messages],
-        "messages_truncated": len(messages) < c.message_count,
+        "messages_truncated": len(messages) < thread.message_count,
     }
 
 

@@ -11,9 +11,7 @@ _CELL = r"(?:\A|(?<=[;\t\r\n\"]))"
 _FORMULA = re.compile(rf"{_CELL}(?='*[ \xa0]*[{_STARTS}])|\A(?='*[\t\r])")
 _MARKED = re.compile(rf"{_CELL}'(?='*[ \xa0]*[{_STARTS}])|\A'(?='*[\t\r])")
 
-
 _SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
-
 
 BYTE_ORDER_MARK = "\ufeff"  # begins a file for people: without it spreadsheets take UTF-8 for another encoding
 

@@ -12,8 +12,6 @@ from urllib.parse import quote
 
 from chatsvc.domain.addresses import NOT_HTTPS, NOT_PUBLIC, OWN, PORT, WITH_LOGIN, IPAddress, Networks, Own, TargetRefused, check_address
 
-__all__ = ["Networks", "Own", "Target", "TargetRefused", "check_url"]
-
 MAX_CHARS = 2048
 MAX_HOST_CHARS = 253
 _HTTP, _HTTPS = "http", "https"
@@ -190,13 +188,15 @@ def _encoded(label: str) -> str:
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
     """Report whether nothing in the label would be mapped, dropped or split. In xn-- form it may hold `deviations`."""
-    return unicodedata.normalize("NFKC", label) == label and all((deviations and c in _DEVIATIONS) or _is_plain(c) for c in label)
-
-
-def _is_plain(character: str) -> bool:
     # What ASCII is allowed is seen once the label is encoded: it stands there as it is.
-    allowed = character.isascii() or unicodedata.category(character).startswith(("L", "M"))
-    return allowed and unicodedata.normalize("NFKC", character.casefold()) == character
+    return unicodedata.normalize("NFKC", label) == label and all(
+        (deviations and character in _DEVIATIONS)
+        or (
+            (character.isascii() or unicodedata.category(character).startswith(("L", "M")))
+            and unicodedata.normalize("NFKC", character.casefold()) == character
+        )
+        for character in label
+    )
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:

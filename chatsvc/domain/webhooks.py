@@ -18,10 +18,7 @@ DELIVERED, FAILED, IN_FLIGHT = "delivered", "failed", "in_flight"
 STATUSES = (DELIVERED, FAILED, IN_FLIGHT)
 # Errors of attempts without a connection: nothing was sent.
 NOT_SENT = frozenset(
-    {
-        *("refused_address", "egress_refused", "dns_failed", "connect_failed"),
-        *("tls_failed", "webhook_removed", "plan_lost", "unusable_key"),
-    }
+    ("refused_address", "egress_refused", "dns_failed", "connect_failed", "tls_failed", "webhook_removed", "plan_lost", "unusable_key")
 )
 
 

@@ -223,12 +223,6 @@ def www_twin(host: str) -> str | None:
     return host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
 
 
-def moved(url: str, to: str) -> str:
-    """Return an address with the scheme and host of another one."""
-    there = urlsplit(to)
-    return urlunsplit(urlsplit(url)._replace(scheme=there.scheme, netloc=there.netloc))
-
-
 def page_of(entry: Entry) -> str | None:
     """Return the web page that an entry comes from; None for one of a file or of a person."""
     return entry.source if entry.source and entry.source.startswith(("https://", "http://")) else None
@@ -355,13 +349,6 @@ def edited(applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[t
 
 def _is_edited(entry: Entry, row: SiteEntry) -> bool:
     return (entry.question, entry.answer) != (row.question, row.answer)
-
-
-def lost_pages(new: Iterable[SiteEntry], applied: Iterable[SiteEntry], failed: Iterable[str]) -> bool:
-    """Report whether more than a third of the pages with entries are gone: a site that is half empty has a fault."""
-    before = {row.page for row in applied}
-    gone = before - ({row.page for row in new} - set(failed))
-    return len(gone) * 3 > len(before)
 
 
 def pack(value: Any) -> bytes:

@@ -64,7 +64,9 @@ def main() -> None:
     for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
     _drop_privileges(request["user"], request["group"])
-    _limit(max((file["size"] for file in request["files"]), default=0))
+    memory = _MEMORY + _MEMORY_PER_BYTE * max((file["size"] for file in request["files"]), default=0)
+    for resource_limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
+        resource.setrlimit(resource_limit, (most, most))
     answer(request, sys.stdin.buffer, sys.stdout.buffer)
 
 
@@ -107,10 +109,3 @@ def _drop_privileges(user: int, group: int) -> None:
                 os.setgroups([])
             os.setresgid(group, group, group)
             os.setresuid(user, user, user)
-
-
-def _limit(size: int) -> None:
-    """Set the limits of the process: address space, and no core dump, no new files."""
-    memory = _MEMORY + _MEMORY_PER_BYTE * size
-    for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
-        resource.setrlimit(what, (most, most))

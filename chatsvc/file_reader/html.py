@@ -54,19 +54,11 @@ def read_text(name: str, text: str, language: str) -> Parsed:
     elif (start := text.rfind("<")) > text.rfind(">") and text[start + 1 : start + 2].isalpha():
         gathering.fault(max(1, len(paragraphs)), "tag_open", tag=text[start : start + 12].strip())
     declared = [lang for node in (tree.body, tree.root) if node and is_language(lang := node.attributes.get("lang") or "")]
-    page_tree.leave_out(tree)
-    page_tree.rewrite(tree)
+    page_tree.rewrite(tree, is_site=False)
     sections = documents.Sections("paragraph")
     for kind, value, number in page_lines(tree.body):
         gathering.text(number, str(value))
-        if kind == "heading":
-            sections.heading(*value)
-        elif kind == "asked":
-            sections.asked(closes=value)
-        elif kind == "question":
-            sections.question(value)
-        elif not (value and sections.labelled(number, value)):
-            sections.line(number, value)
+        sections.take(kind, value, number)
     documents.take(gathering, sections, declared[0] if declared else None)
     return gathering.done("no_text_page")
 

@@ -43,25 +43,20 @@ _DEPTH = 256  # below which elements are text alone; browsers stop at 512
 _ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell of one that holds data
 
 
-def rewrite(tree: LexborHTMLParser) -> None:
-    """Rewrite what is left of a page: its tables, bold lines and prices."""
+def rewrite(tree: LexborHTMLParser, *, is_site: bool) -> None:
+    """Take away what is no content, and rewrite tables, bold lines and prices."""
+    _limit_depth(tree)
+    for node in tree.css(_NEVER if is_site else f"{_NEVER}, {_HIDDEN}"):
+        node.decompose()
+    if is_site:
+        _leave_out_chrome(tree)
     _unfold_tables(tree)
     _make_headings(tree)
     _part_prices(tree)
 
 
-def leave_out(tree: LexborHTMLParser) -> None:
-    """Take away what is no content of a file."""
-    _limit_depth(tree)
-    for node in tree.css(f"{_NEVER}, {_HIDDEN}"):
-        node.decompose()
-
-
-def leave_out_chrome(tree: LexborHTMLParser) -> None:
-    """Take away what is no content. An element with most of the page's text, or its heading, is content whatever its name says."""
-    _limit_depth(tree)
-    for node in tree.css(_NEVER):
-        node.decompose()
+def _leave_out_chrome(tree: LexborHTMLParser) -> None:
+    """Take away navigation and the like. An element with most of the page's text, or its heading, is content whatever its name says."""
     opened = {value.lstrip("#") for name in _OPENERS for node in tree.css(f"[{name}]") for value in (node.attributes[name] or "").split()}
     most = len(tree.body.text()) // 2 if tree.body else 0
     for node in tree.css(_CHROME):
@@ -72,7 +67,7 @@ def leave_out_chrome(tree: LexborHTMLParser) -> None:
         if node.tag not in _CONTENT and not node.css_first("main, article, h1") and len(node.text()) <= most:
             node.decompose()
     for node in tree.css(f"button, {_CALLS}"):
-        is_in_heading = any(above.tag in _HEADINGS for above in islice(_above(node), 4))
+        is_in_heading = any(above.tag in _HEADINGS for above in islice(_beside(node, "parent"), 4))
         if not is_in_heading and (node.tag == "button" or len(one_line(node.text())) <= _CALL):
             node.decompose()
 
@@ -92,14 +87,8 @@ def _limit_depth(tree: LexborHTMLParser) -> None:
         node.insert_child(text)
 
 
-def _above(node: LexborNode) -> Iterator[LexborNode]:
-    while (parent := node.parent) is not None:
-        yield parent
-        node = parent
-
-
 def _beside(node: LexborNode, direction: str) -> Iterator[LexborNode]:
-    """Yield the nodes beside a node, in the direction "prev" or "next"."""
+    """Yield the nodes beside a node, in the direction "prev" or "next", or above it ("parent")."""
     while (beside := getattr(node, direction)) is not None:
         yield beside
         node = beside
@@ -117,14 +106,13 @@ def _part_prices(tree: LexborHTMLParser) -> None:
             continue
         words = before.text()
         ends_name = len(words.strip()) > 1 and words.strip()[-1] not in ":.…,("
-        if ends_name and is_price(text) and _is_last(node) and not _is_prose(node, prose):
+        if ends_name and is_price(text) and _is_last(node) and not _is_prose(node.parent, prose):
             node.insert_before(f"{_JOINT}: ")
         elif before.tag in _INLINE and len(words) > 1 and len(text) > 1 and words[-1].isalnum() and text[0].isalnum():
             node.insert_before(" ")
 
 
-def _is_prose(node: LexborNode, known: dict[int, bool]) -> bool:
-    parent = node.parent
+def _is_prose(parent: LexborNode | None, known: dict[int, bool]) -> bool:
     if parent is not None and parent.mem_id not in known:
         known[parent.mem_id] = len(parent.text()) > _LEAD + _CALL
     return parent is not None and known[parent.mem_id]
@@ -150,9 +138,7 @@ def _make_headings(tree: LexborHTMLParser) -> None:
                 leads.setdefault(paragraph.parent.mem_id, []).append((paragraph, text))
     for group in leads.values():
         for paragraph, text in group if len(group) >= _LEADS else ():
-            heading = tree.create_node("h6")
-            heading.insert_child(text)
-            paragraph.insert_before(heading)
+            paragraph.insert_before(_element(tree, "h6", text))
 
 
 def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
@@ -169,9 +155,7 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
         return
     if parent.tag == "td" and one_line(parent.text()) == text:
         return  # the head of a column
-    heading = tree.create_node("h2" if large else "h5")
-    heading.insert_child(text)
-    (parent if parent.tag == "p" else top).insert_before(heading)
+    (parent if parent.tag == "p" else top).insert_before(_element(tree, "h2" if large else "h5", text))
     top.decompose()
 
 
@@ -210,24 +194,20 @@ def _unfold_tables(tree: LexborHTMLParser) -> None:
         div = pieces.create_node("div")
         for title, rows in _parts(grid):
             if title:
-                _append(pieces, div, "h5", title)
+                div.insert_child(_element(pieces, "h5", title))
             if rows:
-                inner = pieces.create_node("table")
-                for row in rows:
-                    line = pieces.create_node("tr")
-                    for cell in row:
-                        _append(pieces, line, "td", cell)
-                    inner.insert_child(line)
-                div.insert_child(inner)
+                lines = [_element(pieces, "tr", *(_element(pieces, "td", cell) for cell in row)) for row in rows]
+                div.insert_child(_element(pieces, "table", *lines))
         if caption := table.css_first("caption"):
             table.insert_before(caption)
         table.replace_with(div)
 
 
-def _append(tree: LexborHTMLParser, parent: LexborNode, tag: str, text: str) -> None:
+def _element(tree: LexborHTMLParser, tag: str, *children: LexborNode | str) -> LexborNode:
     node = tree.create_node(tag)
-    node.insert_child(text)
-    parent.insert_child(node)
+    for child in children:
+        node.insert_child(child)
+    return node
 
 
 def _grid(table: LexborNode) -> list[list[_Cell]]:
@@ -290,15 +270,11 @@ def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str
         if is_title:
             title = filled[0].text
         elif is_heads:
-            heads = _merged(heads, [cell.text for cell in row], width)
+            below = [*(cell.text for cell in row), *[""] * (width - len(row))]
+            heads = [head if upper in head else f"{upper} {head}".strip() for upper, head in zip(heads or below, below, strict=True)]
         else:
             rows.append([*(cell.text if cell.shown else "" for cell in row), *[""] * (width - len(row))])
     yield title, _finished(heads, rows, named_twice=named_twice) if rows else []
-
-
-def _merged(above: list[str], heads: Sequence[str], width: int) -> list[str]:
-    both = [*heads, *[""] * (width - len(heads))]
-    return [head if upper in head else f"{upper} {head}".strip() for upper, head in zip(above or both, both, strict=True)]
 
 
 def _finished(heads: list[str], rows: list[list[str]], *, named_twice: bool) -> list[list[str]]:

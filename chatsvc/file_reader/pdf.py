@@ -2,7 +2,6 @@
 
 import io
 import logging
-from collections.abc import Iterator
 
 import pypdf
 from pypdf.errors import PyPdfError
@@ -14,26 +13,25 @@ MOST_PAGES = 2_000
 _MOST_UNPACKED = 16 * 1024 * 1024  # bytes of one stream
 _FULL = 0.7  # of the longest line: a line that is shorter ends its paragraph
 
-_SAMPLE = (
-    b"<</Type/Catalog/Pages 2 0 R>>",
-    b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-    b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
-    b"<</Length 20>>stream\nBT /F 9 Tf (a) Tj ET\nendstream",
-    b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-)
+_SAMPLE = b"""%PDF-1.4
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>> endobj
+4 0 obj <</Length 20>>stream
+BT /F 9 Tf (a) Tj ET
+endstream endobj
+5 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj
+trailer <</Size 6/Root 1 0 R>>
+startxref
+0
+%%EOF"""
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity of a file
 
 
 def warm_up() -> None:
     """Import what the library imports at its first use. Later the process may not be allowed to read the program."""
-    file, places = b"%PDF-1.4\n", b"0000000000 65535 f \n"
-    for number, content in enumerate(_SAMPLE, start=1):
-        places += b"%010d 00000 n \n" % len(file)
-        file += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    size = len(_SAMPLE) + 1
-    end = b"xref\n0 %d\n%btrailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (size, places, size, len(file))
-    read("sample.pdf", file + end, "en")
+    read("sample.pdf", _SAMPLE, "en")
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:
@@ -56,33 +54,22 @@ def _lines_of(name: str, data: bytes) -> list[tuple[int, str]]:
         raise single_fault(name, "no_pdf", 1, "page") from None
     if pages > MOST_PAGES:
         raise single_fault(name, "too_many_pages", MOST_PAGES + 1, "page", most=MOST_PAGES)
-    lines = list(_lines(name, document))
-    if not any(text for _, text in lines):
-        raise single_fault(name, "scanned", 1, "page")
-    return lines
-
-
-def _lines(name: str, document: pypdf.PdfReader) -> Iterator[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
     for number, page in enumerate(document.pages, start=1):
         try:
             text = page.extract_text()
         except Exception as fault:  # noqa: BLE001  # a broken page makes the library fail in many ways
             raise single_fault(name, "page_unreadable", number, "page", fault=type(fault).__name__) from None
-        lines = [line.rstrip() for line in text.split("\n")]
-        for line in _paragraphs(lines):
-            yield number, line
-        yield number, ""
+        lines += [*((number, line) for line in _paragraphs([line.rstrip() for line in text.split("\n")])), (number, "")]
+    if not any(text for _, text in lines):
+        raise single_fault(name, "scanned", 1, "page")
+    return lines
 
 
-def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Join the lines of a paragraph. Those that fill the page's width and whose next line continues a sentence."""
-    width = max(map(len, lines), default=0)
-    held = ""
+def _paragraphs(lines: list[str]) -> list[str]:
+    """Join the lines of a paragraph: those that fill the page's width, unless a sentence ends with them."""
+    width, paragraphs, continues = max(map(len, lines), default=0), list[str](), False
     for line in lines:
-        text = f"{held} {line.strip()}" if held else line
-        continues = len(line) > _FULL * width and len(line) > 40 and line[-1] not in ".!?:…"
-        held = text if continues else ""
-        if not continues:
-            yield text
-    if held:
-        yield held
+        paragraphs[len(paragraphs) - continues :] = [f"{paragraphs[-1]} {line.strip()}" if continues else line]
+        continues = len(line) > max(_FULL * width, 40) and line[-1] not in ".!?:…"
+    return paragraphs

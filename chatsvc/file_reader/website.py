@@ -67,12 +67,10 @@ class SiteFiles:
         if kind == "stored":
             return {"links": self._page_links(name, websites.unpack(data))}
         content = read(data, charset)
-        lines = len(content["lines"])
-        packed = websites.pack(content)
+        lines, packed = len(content["lines"]), websites.pack(content)
         if lines > MOST_PAGE_LINES or len(packed) > _MOST_PAGE:
             return {"reason": "too_large", "links": [], "lines": 0, "content": None}
-        text = sum(len(value) for _, value in content["lines"] if isinstance(value, str))
-        encoded = base64.b64encode(packed).decode()
+        text, encoded = sum(len(value) for _, value in content["lines"] if isinstance(value, str)), base64.b64encode(packed).decode()
         return {"reason": content["reason"], "links": self._page_links(name, content), "lines": lines, "text": text, "content": encoded}
 
     def _sitemap(self, data: bytes) -> dict[str, Any]:
@@ -123,8 +121,7 @@ def read(data: bytes, charset: str) -> dict[str, Any]:
     _read_data(tree, content)
     for_browsers_without = " ".join(node.text() for node in tree.css("noscript")).lower()
     is_filled_by_script = bool(tree.css("script")) and bool(tree.css(_ROOTS) or "javascript" in for_browsers_without)
-    page_tree.leave_out_chrome(tree)
-    page_tree.rewrite(tree)
+    page_tree.rewrite(tree, is_site=True)
     content["lines"] = [(kind, value) for kind, value, _ in page_lines(body)]
     written = sum(len(value) for kind, value in content["lines"] if kind == "line")
     if written < _FEW and is_filled_by_script:

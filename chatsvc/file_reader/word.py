@@ -6,9 +6,6 @@ The file is a zip of XML: what it unpacks to is limited, and document type decla
 import io
 import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from xml.dom.expatbuilder import ExpatBuilder
 
 import mammoth
 
@@ -39,32 +36,34 @@ def read(name: str, data: bytes, language: str) -> Parsed:
     """Read a Word file as a document; raises KnowledgeFileError with the paragraphs of the faults."""
     _check(name, data)
     try:
-        with _without_declarations():
-            html = mammoth.convert_to_html(
-                _without_hidden(data),
-                style_map=_STYLES,
-                convert_image=lambda _: [],
-                ignore_empty_paragraphs=False,
-                external_file_access=False,
-            ).value
-    except _Declaration:
-        raise single_fault(name, "declares_entities", unit="paragraph") from None
+        html = mammoth.convert_to_html(
+            _without_hidden(name, data),
+            style_map=_STYLES,
+            convert_image=lambda _: [],
+            ignore_empty_paragraphs=False,
+            external_file_access=False,
+        ).value
+    except KnowledgeFileError:
+        raise
     except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
         raise single_fault(name, "word_unreadable", unit="paragraph", fault=type(fault).__name__) from None
     return read_text(name, html, language)
 
 
-def _without_hidden(data: bytes) -> io.BytesIO:
-    """Copy a file without its hidden and struck-out text, which the library would read."""
+def _without_hidden(name: str, data: bytes) -> io.BytesIO:
+    """Copy a file without its hidden and struck-out text, which the library would read. Raises KnowledgeFileError for a declaration."""
     copy = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as kept:
+    with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as target:
         styles = _STYLE.findall(parts.read("word/styles.xml")) if "word/styles.xml" in parts.namelist() else []
         unseen = re.compile(b"|".join([_UNSEEN, *(rb'<w:rStyle\s+w:val="' + re.escape(style) + b'"' for style in styles)]))
         for info in parts.infolist():
             part = parts.read(info)
+            # Whatever the part's name and encoding: the file's own relations say which parts are read. Pictures may declare something.
+            if b"<!DOCTYPE" in part.replace(b"\0", b"") and not info.filename.startswith("word/media/"):
+                raise single_fault(name, "declares_entities", unit="paragraph")
             if info.filename.startswith("word/") and info.filename.endswith(".xml"):
                 part = _RUN.sub(lambda run: b"" if unseen.search(run[0]) else run[0], part)
-            kept.writestr(info.filename, part)
+            target.writestr(info.filename, part)
     return copy
 
 
@@ -85,22 +84,3 @@ def _check(name: str, data: bytes) -> None:
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
         old = data.startswith(b"\xd0\xcf\x11\xe0")  # an OLE file, which holds encrypted ones as well
         raise single_fault(name, "old_word_file" if old else "no_word_file", unit="paragraph") from None
-
-
-class _Declaration(Exception):
-    """Raised at a document type declaration."""
-
-
-def _at_declaration(*_: object) -> None:
-    raise _Declaration
-
-
-@contextmanager
-def _without_declarations() -> Iterator[None]:
-    """Have the XML parser raise _Declaration, whatever the part's name and encoding. The file's own relations say which parts are read."""
-    handler = ExpatBuilder.start_doctype_decl_handler
-    ExpatBuilder.start_doctype_decl_handler = _at_declaration  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        ExpatBuilder.start_doctype_decl_handler = handler  # type: ignore[method-assign]

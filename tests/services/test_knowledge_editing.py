@@ -340,8 +340,11 @@ async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> No
 
 def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     bot = Bot("b", "a", "Inn", None, "offline", True, 0, 0, 0, language="en")._asdict()
-    version = knowledge_work.plain([Entry("1", "Parking?", (), "Behind the house.", "en"), Entry("2", "parking", (), "Yes.", "en")], [])
-    versions = [version, {**version, "entries": []}]
+    version: tuple[list[Entry], list[Any]] = (
+        [Entry("1", "Parking?", (), "Behind the house.", "en"), Entry("2", "parking", (), "Yes.", "en")],
+        [],
+    )
+    versions = [version, ([], [])]
     preview = {"kind": "preview", "bot": bot, "versions": versions, "questions": [["parking", "asked", 3]], "now_ms": 0, "phrasings": True}
     monkeypatch.setattr("os.nice", lambda _: 0)
     monkeypatch.setattr(knowledge_work, "_EVERY_S", 0.0)

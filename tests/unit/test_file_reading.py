@@ -33,7 +33,6 @@ MEGABYTE = 1024 * 1024
 SIZE = 100_000
 PATIENCE_S = 30
 
-
 PROGRAM = """
 import os, resource, sys, time
 from chatsvc.domain.knowledge_files import decoding

@@ -22,9 +22,17 @@ def decode(name: str, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
-    if format_ := next((what for begins, what in _FORMATS.items() if data.startswith(begins)), None):
+    if format_ := next((format_ for begins, format_ in _FORMATS.items() if data.startswith(begins)), None):
         raise single_fault(name, "other_format", format=format_)
-    raise single_fault(name, "other_encoding", line, encoding=_looks_like(data))
+    sample = data[:_SAMPLE]
+    if data.startswith(tuple(_MARKS)) or sample.count(b"\0") > len(sample) // 4:
+        encoding = "UTF-16"
+    elif b"\0" in sample:
+        encoding = "no text"
+    else:  # ğ, ı, ş and İ stand where Western Europe has ð, ý, þ and Ý, which hardly anybody writes here
+        is_turkish = not set(b"\xd0\xdd\xde\xf0\xfd\xfe").isdisjoint(sample)
+        encoding = "Windows-1254 (Turkish)" if is_turkish else "an older encoding such as Windows-1252"
+    raise single_fault(name, "other_encoding", line, encoding=encoding)
 
 
 def decode_any(name: str, data: bytes) -> str:
@@ -48,15 +56,3 @@ def decode_any(name: str, data: bytes) -> str:
             return data.decode(codec).removeprefix("\ufeff")
         except UnicodeDecodeError:
             raise fault from None
-
-
-def _looks_like(data: bytes) -> str:
-    """Guess the name of an encoding, for the fault's text."""
-    sample = data[:_SAMPLE]
-    if data.startswith(tuple(_MARKS)) or sample.count(b"\0") > len(sample) // 4:
-        return "UTF-16"
-    if b"\0" in sample:
-        return "no text"
-    # ğ, ı, ş and İ stand where Western Europe has ð, ý, þ and Ý, which hardly anybody writes here.
-    is_turkish = not set(b"\xd0\xdd\xde\xf0\xfd\xfe").isdisjoint(sample)
-    return "Windows-1254 (Turkish)" if is_turkish else "an older encoding such as Windows-1252"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
 
@@ -91,18 +91,23 @@ class Sections:
             self._path = self._asking.pop()
             self._begin()
 
-    def question(self, text: str) -> None:
-        """Begin a section that answers a question: this alone is its heading, until the next one."""
-        while self._path and self._path[-1][0] >= QUESTION:
-            self._path.pop()
-        if text:
-            self._path.append((QUESTION, text))
-        self._begin()
+    def take(self, kind: str, value: Any, number: int = 1) -> None:
+        """Take a heading (its level and text), the edge of a list of questions, a question or a line.
+
+        A question alone is the heading of its section, until the next one.
+        """
+        if kind == "heading":
+            self.heading(*value)
+        elif kind == "asked":
+            self.asked(closes=value)
+        elif kind == "question":
+            self.heading(QUESTION, value)
+        elif not (value and self.labelled(number, value)):
+            self.line(number, value)
 
     def _begin(self) -> None:
-        path = tuple(text for _, text in self._path)
-        if self._path and self._path[-1][0] == QUESTION:
-            path = path[-1:]
+        is_question = bool(self._path) and self._path[-1][0] == QUESTION
+        path = tuple(text for _, text in self._path)[-1 if is_question else 0 :]
         if not self._list[-1].blocks and not self._list[-1].asked:
             self._list[-1].path = path  # nothing stands below the heading before
         else:
@@ -158,10 +163,9 @@ class Sections:
         for section in (section for section in self._list if not (is_labelled and section.asked)):
             # one heading above all others is the document's name, and says nothing about where in it we are
             path = section.path[1:] if self._titles == 1 and section.path[1:] and section.path[0] == self._title else section.path
-            for nth, (line, text) in enumerate(
-                _packed(_pieces([*((line, [text]) for line, text in section.asked), *section.blocks], self._step))
-            ):
-                yield Passage(line, _question(path, text, alone=nth == 0), text, f"{': '.join(path)}#{nth}")
+            headings, blocks = ": ".join(path), [*((line, [text]) for line, text in section.asked), *section.blocks]
+            for nth, (line, text) in enumerate(_packed(_pieces(blocks, self._step))):
+                yield Passage(line, _question(headings, text, alone=nth == 0), text, f"{headings}#{nth}")
 
 
 def take(gathering: Gathering, sections: Sections, language: str | None) -> None:
@@ -251,7 +255,6 @@ def _below(lines: Sequence[str], index: int) -> int | None:
 
 
 def bold_heading(line: str) -> str | None:
-    """Return the heading that a line is which is bold as a whole; None for any other line."""
     bold = _BOLD.fullmatch(line.strip())
     return bold[2].rstrip(" :") if bold and is_short(bold[2]) else None
 
@@ -296,8 +299,7 @@ def _is_title(line: str) -> bool:
     return line[-1] not in ".,;!…" and next(_sentences(line)) == line
 
 
-def _question(path: tuple[str, ...], text: str, *, alone: bool) -> str:
-    headings = ": ".join(path)
+def _question(headings: str, text: str, *, alone: bool) -> str:
     if headings and alone:
         return _shortened(headings, MAX_PHRASING)
     if heads := heads_of(text.split("\n", 3)):
@@ -321,7 +323,8 @@ def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tupl
             yield line, block, "\n\n"
             continue
         if heads_of(lines):
-            yield from _table_pieces(line, lines, step)
+            heads = 1 + bool(TABLE_RULE.fullmatch(lines[1]))
+            yield from ((line + (heads + index) * step, text, "\n\n") for index, text in table_parts(lines[:heads], lines[heads:]))
             continue
         for nth, text in enumerate(lines):
             before = "\n" if nth else "\n\n"
@@ -330,19 +333,18 @@ def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tupl
                 before = ""
 
 
-def _table_pieces(line: int, lines: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the parts of a long table, each below its heads."""
-    heads = lines[: 1 + bool(TABLE_RULE.fullmatch(lines[1]))]
+def table_parts(heads: Sequence[str], rows: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the parts of a long table, each below its heads, with the index of their first row."""
     part: list[str] = []
-    for nth, row in enumerate(lines[len(heads) :], start=len(heads)):
+    for index, row in enumerate(rows):
         if part and len("\n".join([*heads, *part, row])) > LONGEST:
-            yield line + (nth - len(part)) * step, "\n".join([*heads, *part]), "\n\n"
+            yield index - len(part), "\n".join([*heads, *part])
             part = []
         part.append(row)
-    yield line + (len(lines) - len(part)) * step, "\n".join([*heads, *part]), "\n\n"
+    yield len(rows) - len(part), "\n".join([*heads, *part])
 
 
-def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
+def _packed(pieces: Iterator[tuple[int, str, str]]) -> list[tuple[int, str]]:
     """Pack pieces into passages of at most LONGEST characters, without a short last one."""
     passages: list[tuple[int, str]] = []
     joints: list[str] = []
@@ -355,7 +357,7 @@ def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]
     if len(passages) > 1 and len(passages[-1][1]) < _SHORTEST:
         (line, before), (_, rest) = passages[-2:]
         passages[-2:] = [(line, before + joints[-1] + rest)]
-    yield from passages
+    return passages
 
 
 def _cut(text: str) -> Iterator[tuple[str, str]]:

@@ -42,8 +42,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _take(gathering: Gathering, number: int, value: dict[str, object]) -> None:
     before = len(gathering.faults)
-    unknown = [name[:40] for name in value if name not in FIELDS]
-    if unknown:
+    if unknown := [name[:40] for name in value if name not in FIELDS]:
         gathering.fault(number, "fields_unknown", fields=", ".join(map(repr, unknown[:5])), known=list(FIELDS))
     source, question, answer, tag = (_text(gathering, number, value, name) for name in ("source", "question", "answer", "language"))
     if len(source) > MAX_SOURCE:

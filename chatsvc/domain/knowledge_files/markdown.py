@@ -38,7 +38,6 @@ _TO_ESCAPE = re.compile(rf"^(\s*)(##(?!#)|#(?!\S)|{_MEANS}|\\+(?:#|{_MEANS}))", 
 _ESCAPED_END = re.compile(r"(?<!\S)\\(\\*#+)$")
 _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
-
 _FRONT_MATTER = 100  # lines
 _KEY = re.compile(r"[\w-]{1,60}\s?[:=]|\s|#|- |$")
 _STRUCK = re.compile(

@@ -25,17 +25,15 @@ def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Contain
     named = any(kind == "heading" and value[0] == 1 for kind, value in lines)
     parts = [] if named else [part.strip() for part in _TITLE.split(title)]
     for nth, (kind, value) in enumerate(lines):
-        if kind == "heading":
-            sections.heading(value[0], _bare(value[1]))
-        elif kind == "asked":
-            sections.asked(closes=value)
-        elif kind == "question" and (value.endswith("?") or not names_price(value)):
-            sections.question(_bare(value))
-        elif kind == "line" and (level := _level(lines, nth, parts)):
-            parts = parts if level > 1 else []
-            sections.heading(level, _bare(value)) if level < QUESTION else sections.question(_bare(value))
-        elif not (value and sections.labelled(1, value)):
-            sections.line(1, value)
+        level, text = value if kind == "heading" else (_level(lines, nth, parts) if kind == "line" else 0, value)
+        if kind == "question":
+            level = QUESTION if value.endswith("?") or not names_price(value) else 0
+        elif kind == "line" and level == 1:
+            parts = []
+        if level:
+            sections.heading(level, _bare(text))
+        else:
+            sections.take(kind if kind == "asked" else "line", value)
 
 
 def _without_ornaments(calls: Sequence[Sequence[Any]], left_out: Container[str]) -> list[tuple[str, Any]]:
@@ -77,11 +75,11 @@ def _bare(heading: str) -> str:
 
 
 def _level(calls: Sequence[tuple[str, Any]], index: int, parts: Sequence[str]) -> int:
-    """Return the level of a line that is a heading; 0 for any other."""
-    text = calls[index][1]
+    """Return the level of a line that is a heading, or names the list below it; 0 for any other."""
+    text, following = calls[index][1], [call for call in calls[index + 1 : index + 4] if call not in (_BLANK, ("asked", True))]
     if text and text in parts:
         return 1
-    if _names_list(calls, index):
+    if len(text.split()) in _LIST_NAME and text.replace(" ", "").isalpha() and following[:1] == [("asked", False)]:
         return QUESTION - 1
     return QUESTION if _asks(calls, index, _bare(text)) else 0
 
@@ -94,9 +92,3 @@ def _asks(calls: Sequence[tuple[str, Any]], index: int, text: str) -> bool:
         return False
     following = [value for kind, value in calls[index + 1 : index + 3] if kind == "line"]
     return len(following) > 1 and not following[0] and not following[1].endswith("?")
-
-
-def _names_list(calls: Sequence[tuple[str, Any]], index: int) -> bool:
-    """Tell whether a line names the list of questions, or of dishes, that begins below it."""
-    text, following = calls[index][1], [call for call in calls[index + 1 : index + 4] if call not in (_BLANK, ("asked", True))]
-    return len(text.split()) in _LIST_NAME and text.replace(" ", "").isalpha() and following[:1] == [("asked", False)]

@@ -22,8 +22,7 @@ _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by 
 
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
-
-_PLACES = frozenset({"first", "place"})  # numbers that count a place: written without separators
+_POSITIONS = frozenset({"first", "place"})  # numbers of a position: written without separators
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class FileFault:
     def sentence(self, language: str) -> str:
         """Word the fault in "en" or "tr"."""
         facts = translations.named("file_words", self.facts, language)
-        return translations.worded("file_faults", self.code, facts, language, places=_PLACES)
+        return translations.worded("file_faults", self.code, facts, language, places=_POSITIONS)
 
 
 class KnowledgeFileError(ValueError):
@@ -135,7 +134,8 @@ class Gathering:
         elif len(question) > MAX_PHRASING:
             self.fault(line, "question_too_long", length=len(question), most=MAX_PHRASING)
         phrasings = self._phrasings(alt, question)
-        answer = tidy(answer)
+        # Without blanks at the ends of lines, and empty lines around it.
+        answer = "\n".join(line.rstrip() for line in answer.replace("\r\n", "\n").replace("\r", "\n").split("\n")).strip("\n")
         if not answer:
             self.fault(line, "answer_missing")
         elif len(answer) > MAX_ANSWER:
@@ -150,8 +150,7 @@ class Gathering:
 
     def _phrasings(self, alt: Iterable[tuple[int, str]], question: str) -> tuple[str, ...]:
         phrasings: dict[str, None] = {}
-        for line, raw in alt:
-            phrasing = one_line(raw)
+        for line, phrasing in ((line, one_line(text)) for line, text in alt):
             if not phrasing:
                 self.fault(line, "phrasing_missing")
             elif len(phrasing) > MAX_PHRASING:
@@ -198,8 +197,3 @@ def lines_of(text: str) -> list[str]:
 def one_line(value: str) -> str:
     """Replace white space by single blanks."""
     return " ".join(value.split())
-
-
-def tidy(answer: str) -> str:
-    """Strip blanks at the ends of an answer's lines, and empty lines around it."""
-    return "\n".join(line.rstrip() for line in answer.replace("\r\n", "\n").replace("\r", "\n").split("\n")).strip("\n")

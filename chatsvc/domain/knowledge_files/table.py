@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from chatsvc.domain.knowledge_files.documents import LONGEST, is_price
+from chatsvc.domain.knowledge_files.documents import is_price, table_parts
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
 from chatsvc.domain.spreadsheets import with_formulas
 
@@ -48,22 +48,25 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     first = next(rows, (1, []))
     if len(first[1]) == len(_NEEDED) and first[1][0].rstrip().endswith("?"):
         rows, first = chain([first], rows), (first[0], list(_NEEDED))
-    names = _names(first[1])
+    # Turkish names of columns, and others that people write in English.
+    names = [_NAMES.get(name, name) for name in (one_line(cell).lower() for cell in first[1])]
     is_head = len(names) > 1 and all(any(map(str.isalpha, name)) and not is_price(name) for name in names)
     if is_head and not set(names) & {*COLUMNS, *_NOT_READ}:
         return _take_table(gathering, [first, *rows], source)
-    header = _header(first, gathering)
+    if lacking := [name for name in _NEEDED if name not in names]:
+        gathering.fault(first[0], "columns_missing", columns=lacking)
+        return gathering.done("no_row")
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
+        gathering.fault(first[0], "columns_twice", columns=twice[:_MOST_SHOWN])
+        return gathering.done("no_row")
+    header = [name if name in _READ else one_line(cell) for name, cell in zip(names, first[1], strict=True)]
     for line, cells in rows:
-        if not header:
-            break
-        if not any(map(str.strip, cells)):
-            continue
-        if len(cells) != len(header):
+        if len(cells) == len(header):
+            for cell in cells:
+                gathering.text(line, cell)
+            _take(gathering, line, dict(zip(header, map(with_formulas, cells), strict=True)))
+        elif any(map(str.strip, cells)):
             gathering.fault(line, "cells", cells=len(cells), columns=len(header))
-            continue
-        for cell in cells:
-            gathering.text(line, cell)
-        _take(gathering, line, dict(zip(header, map(with_formulas, cells), strict=True)))
     return gathering.done("no_row")
 
 
@@ -74,18 +77,10 @@ def _take_table(gathering: Gathering, rows: list[tuple[int, list[str]]], source:
         for cell in cells:
             gathering.text(line, cell)
     name = source.rpartition("/")[2].rpartition(".")[0].replace("_", " ").replace("-", " ").strip() or one_line(heads[0])
-    top = [_line(heads), _line(["---"] * len(heads))]
-    part: list[str] = []
-    for line, cells in others:
-        if not any(map(one_line, cells)):
-            continue
-        row = _line(cells)
-        if part and len("\n".join([*top, *part, row])) > LONGEST:
-            gathering.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
-            part, first = [], line
-        part.append(row)
-    if part:
-        gathering.entry(first, name, (), "\n".join([*top, *part]), None, once=False)
+    filled = [(line, _line(cells)) for line, cells in others if any(map(one_line, cells))]
+    numbers, top = [first, *(line for line, _ in filled[1:])], [_line(heads), _line(["---"] * len(heads))]
+    for index, text in table_parts(top, [row for _, row in filled]) if filled else ():
+        gathering.entry(numbers[index], name, (), text, None, once=False)
     return gathering.done("no_row")
 
 
@@ -117,25 +112,6 @@ def together(several: Iterable[str]) -> str:
 
 def _several(cell: str) -> list[str]:
     return [text for text in cell.split("\n" if "\n" in cell else "|") if text.strip()]
-
-
-def _names(cells: Iterable[str]) -> list[str]:
-    """Return the names of columns, Turkish ones and others that people write in English."""
-    return [_NAMES.get(name, name) for name in (one_line(cell).lower() for cell in cells)]
-
-
-def _header(first: tuple[int, list[str]], gathering: Gathering) -> list[str]:
-    """Return the names of the columns; empty, with a fault, if they are wrong."""
-    line, cells = first
-    names = _names(cells)
-    lacking = [name for name in _NEEDED if name not in names]
-    if lacking:
-        gathering.fault(line, "columns_missing", columns=lacking)
-        return []
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_SHOWN]
-    if twice:
-        gathering.fault(line, "columns_twice", columns=twice)
-    return [] if twice else [name if name in _READ else one_line(cell) for name, cell in zip(names, cells, strict=True)]
 
 
 def _rows(lines: list[str], separator: str, gathering: Gathering, first: int) -> Iterator[tuple[int, list[str]]]:

@@ -21,6 +21,7 @@ from typing import Any, cast
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.websites import SiteEntry
 from chatsvc.services.knowledge.file_reading import environment, program
+from chatsvc.store.knowledge import Whole
 
 ARGUMENT = "search-knowledge"  # makes the program a searcher (chatsvc/__main__.py)
 _EVERY_S = 0.2  # between two lines of progress
@@ -64,28 +65,20 @@ async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[byte
                     source.write(line)
                     await source.drain()
             source.close()
-        return await _items(target, report)
+        items: list[dict[str, Any]] = []
+        async for line in target:
+            kind, *values = json.loads(line)
+            if kind == "progress":
+                report(*values)
+            elif kind == "item":
+                items += values
+            else:
+                return items
+        raise WorkFailed("the process has ended")
     finally:
         with suppress(ProcessLookupError):
             child.kill()
         await child.wait()
-
-
-async def _items(lines: asyncio.StreamReader, report: Report) -> list[dict[str, Any]]:
-    items = []
-    async for line in lines:
-        kind, *values = json.loads(line)
-        if kind == "progress":
-            report(*values)
-        elif kind == "item":
-            items += values
-        else:
-            return items
-    raise WorkFailed("the process has ended")
-
-
-def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
-    return {"entries": list(entries), "synonyms": list(synonyms)}
 
 
 def main() -> None:
@@ -106,11 +99,11 @@ def _compare_site(work: Mapping[str, Any], lines: Iterable[bytes]) -> None:
 
     entries = _site_entries(lines, work["language"])
     applied = [SiteEntry(*entry) for entry in work["applied"]]
-    current = {entry.id: entry for entry in _knowledge(work["current"])[0]}
-    counts = Counter(entry.page for entry in entries)
-    difference = websites.difference(entries, applied, current)
-    lost = websites.lost_pages(entries, applied, work["failed"])
-    _tell("item", {"entries": len(entries), "changes": difference.counts, "lost": lost})
+    current = {entry.id: entry for entry in _knowledge(work["current"]).entries}
+    counts, before = Counter(entry.page for entry in entries), {entry.page for entry in applied}
+    # Without more than a third of the pages that had entries a site is half empty, and has a fault.
+    is_lost = 3 * len(before - (counts.keys() - set(work["failed"]))) > len(before)
+    _tell("item", {"entries": len(entries), "changes": websites.difference(entries, applied, current).counts, "lost": is_lost})
     for page, count in counts.items():
         _tell("item", {"page": page, "count": count})
     packed = base64.b64encode(websites.pack(entries)).decode()
@@ -146,40 +139,33 @@ def _search(work: Mapping[str, Any]) -> None:
     from chatsvc.domain import knowledge_findings
     from chatsvc.services.knowledge import knowledge_lint, previews
     from chatsvc.services.knowledge.previews import PastQuestion
-    from chatsvc.store.knowledge import Whole
 
-    bot = Bot(**work["bot"])
-    versions = [Whole(*_knowledge(version)) for version in work["versions"]]
-    before, after = versions[0], versions[-1]
-    items: list[Any] = []
-    if work["kind"] == "preview":
-        questions = [PastQuestion(*question) for question in work["questions"]]
-        items += previews.changes(bot, before, after, questions, _progress(), phrasings=work["phrasings"])
-        items += previews.broken_tests(bot, before, after, work["now_ms"])
-    else:
-        groups = [group.words for group in before.synonyms]
-        items += knowledge_findings.findings(bot, before.entries)
-        items += knowledge_lint.findings(before.entries, bot.language, groups, progress=_progress())
-    for item in items:
-        _tell("item", item._asdict())
-
-
-def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
-    entries = [Entry(identity, question, tuple(alt), answer, *rest) for identity, question, alt, answer, *rest in value["entries"]]
-    return entries, [Synonyms(tuple(words), source) for words, source in value["synonyms"]]
-
-
-def _progress() -> Report:
-    """Make a callback that writes a line now and then."""
     written_at = 0.0
 
-    def report(step: str, done: int, of: int) -> None:
+    def progress(step: str, done: int, of: int) -> None:
         nonlocal written_at
         if time.monotonic() - written_at > _EVERY_S:
             written_at = time.monotonic()
             _tell("progress", step, done, of)
 
-    return report
+    bot, (before, *after) = Bot(**work["bot"]), map(_knowledge, work["versions"])
+    items: list[Any] = []
+    if work["kind"] == "preview":
+        questions = [PastQuestion(*question) for question in work["questions"]]
+        items += previews.changes(bot, before, after[0], questions, progress, phrasings=work["phrasings"])
+        items += previews.broken_tests(bot, before, after[0], work["now_ms"])
+    else:
+        groups = [group.words for group in before.synonyms]
+        items += knowledge_findings.findings(bot, before.entries)
+        items += knowledge_lint.findings(before.entries, bot.language, groups, progress=progress)
+    for item in items:
+        _tell("item", item._asdict())
+
+
+def _knowledge(version: tuple[list[list[Any]], list[list[Any]]]) -> Whole:
+    """Read a Whole from JSON."""
+    entries = [Entry(identity, question, tuple(alt), answer, *rest) for identity, question, alt, answer, *rest in version[0]]
+    return Whole(entries, [Synonyms(tuple(words), source) for words, source in version[1]])
 
 
 def _tell(*values: object) -> None:

@@ -69,7 +69,7 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
         computation.draft.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], computation)
         changed = {entry.id: entry for entry in computation.draft.phrased}
         after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
-        return await previews.comparison(services, chatbot, past, before, after)
+        return previews.work_of("preview", chatbot, before, after, questions=past, now_ms=services.clock(), phrasings=True)
 
     return await services.part(Computations).run(chatbot.account_id, computation, work)
 

@@ -115,8 +115,7 @@ def changes(
 
 def broken_tests(bot: Bot, before: Whole, after: Whole, now_ms: int) -> list[BotTestOutcome]:
     """Return the outcomes of tests that pass before a change and fail after it."""
-    tests = bot_tests.tests_of(bot)
-    if not tests:
+    if not (tests := bot_tests.tests_of(bot)):
         return []
     runs = [bot_tests.outcomes(bot, bot_tests.index_of(bot, *version), tests, now_ms) for version in (before, after)]
     return [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
@@ -254,18 +253,14 @@ async def compare(
 ) -> Computation:
     """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
     past = await past_questions(services, caller, bot=bot.id)
-    work = await comparison(services, bot, past, before, after, phrasings=phrasings)
+    work = work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=phrasings)
     computation = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
     return await services.part(Computations).run(bot.account_id, computation, work)
 
 
-async def comparison(
-    services: Services, bot: Bot, past: Sequence[Any], before: Whole, after: Whole, *, phrasings: bool = True
-) -> Mapping[str, Any]:
-    """Return the work of comparing two versions of a bot's knowledge."""
-    versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
-    asked = {"questions": past, "now_ms": services.clock(), "phrasings": phrasings}
-    return {"kind": "preview", "bot": _asker(bot), "versions": versions, **asked}
+def work_of(kind: str, bot: Bot, *versions: Whole, **given: object) -> Mapping[str, Any]:
+    """Return the work on versions of a bot's knowledge, for knowledge_work.py."""
+    return {"kind": kind, "bot": bot._replace(instructions=None, description=None)._asdict(), "versions": versions, **given}
 
 
 def _with_entry(before: Whole, written: Entry | None, entry_id: str | None) -> tuple[PreviewDraft, Whole]:
@@ -282,10 +277,6 @@ def _with_entry(before: Whole, written: Entry | None, entry_id: str | None) -> t
     return PreviewDraft(entry=changed), before._replace(entries=[changed if entry is present else entry for entry in before.entries])
 
 
-def _asker(bot: Bot) -> dict[str, Any]:
-    return bot._replace(instructions=None, description=None)._asdict()
-
-
 async def show(services: Services, caller: Caller, *, bot: str, preview: str) -> Computation:
     """Show a preview or a check with its progress; raises `preview_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
@@ -298,7 +289,5 @@ async def show(services: Services, caller: Caller, *, bot: str, preview: str) ->
 async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     """Check a bot's knowledge for weak entries, in the background."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    version = await stored.whole(services.db, chatbot.id)
-    versions = await services.offload(lambda: [knowledge_work.plain(*version)])
-    work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
+    work = work_of("lint", chatbot, await stored.whole(services.db, chatbot.id))
     return await services.part(Computations).run(chatbot.account_id, Computation(str(uuid.uuid4()), chatbot.id, "lint"), work)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from chatsvc import background
 from chatsvc.domain import websites
@@ -168,8 +168,9 @@ class _Reading:
 
     async def _move_to(self, url: str) -> bool:
         """Move the site to the host of an address, which is its bare domain's www or the other way round. Report whether it moved."""
-        site, url = self._site, websites.moved(self._site.url, url)
-        if urlsplit(url).netloc == urlsplit(site.url).netloc or not await stored.move(self._services.db, site, url):
+        site, host = self._site, urlsplit(url)
+        url = urlunsplit(urlsplit(site.url)._replace(scheme=host.scheme, netloc=host.netloc))
+        if host.netloc == urlsplit(site.url).netloc or not await stored.move(self._services.db, site, url):
             return False
         self._site = site._replace(url=url)
         return True
@@ -326,8 +327,7 @@ class _Reading:
         """Give a page what was read in it, or say why there is nothing."""
         if result is None or result["content"] is None:
             return self._failed(page.url, self._known.get(page.url), "too_large" if result else "unreadable")
-        self._lines -= result["lines"]
-        self._text -= result["text"]
+        self._lines, self._text = self._lines - result["lines"], self._text - result["text"]
         state = "skipped" if result["reason"] else "read"
         return page._replace(content=base64.b64decode(result["content"]), reason=result["reason"], state=state)
 
@@ -349,7 +349,7 @@ class _Reading:
             "kind": "site",
             "language": bot.language,
             "applied": applied,
-            "current": knowledge_work.plain(current, ()),
+            "current": (current, ()),
             "failed": [url for url, page in pages.items() if page.state == "failed"],
         }
         outcome, *items = await knowledge_work.run(work, lambda *_: None, self._packed_pages(pages))

@@ -96,7 +96,7 @@ async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
     current = {entry.id: entry for entry in await knowledge.entries(services.db, chatbot.id)}
     draft = await stored.draft(services.db, website.id)
     difference = await services.offload(lambda: websites.difference(draft, applied, current)) if draft is not None else None
-    asked = [group.question for group in await unanswered.open_groups(services, chatbot, _MOST_QUESTIONS)]
+    asked = [group.question for group in await unanswered.listed(services, chatbot, _MOST_QUESTIONS, answered=False)]
     return ShownSite(website, chatbot, pages, difference, websites.edited(applied, current), asked)
 
 

@@ -17,7 +17,6 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import bots
-from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, knowledge_changes
@@ -221,7 +220,7 @@ class Cleared(NamedTuple):
 async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
     """List a bot's unanswered questions in groups, most frequent first. Only those that the knowledge has `answered` by now, or not."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return await _listed(services, chatbot, max(1, min(limit, MOST_LISTED)), answered=answered)
+    return await listed(services, chatbot, max(1, min(limit, MOST_LISTED)), answered=answered)
 
 
 async def page(
@@ -248,11 +247,11 @@ async def page(
         raise refusals.position_invalid(position=after)
     group_id = None if question is None else await _group_of(services, chatbot, question)
     wanted = tuple(words(q)[:_MOST_WORDS])
-    shown = await _listed(services, chatbot, limit + 1, start, answered=answered, words=wanted, group_id=group_id)
+    shown = await listed(services, chatbot, limit + 1, start, answered=answered, words=wanted, group_id=group_id)
     return paging.page_of(shown, limit, lambda _: paging.position(start + limit))
 
 
-async def _listed(
+async def listed(
     services: Services,
     bot: Bot,
     limit: int,
@@ -321,28 +320,6 @@ async def forget(services: Services, caller: Caller, *, bot: str, question: int 
     _, chatbot = await bots.resolve(services, caller, bot)
     group_id = None if question is None else await _group_of(services, chatbot, question)
     return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, group_id))
-
-
-async def open_groups(services: Services, bot: Bot, limit: int) -> list[UnansweredGroup]:
-    """List groups as `groups` does, without those that the bot's knowledge answers by now."""
-    return await _listed(services, bot, limit, answered=False)
-
-
-class OpenQuestion(NamedTuple):
-    """A group of questions without an answer, with its bot."""
-
-    bot_id: str
-    group: UnansweredGroup
-
-
-async def open_of_account(
-    services: Services, state: AccountState, questions: Sequence[stored.BotQuestion], limit: int
-) -> list[OpenQuestion]:
-    """List the groups of the bots that were asked these questions as `open_groups` does, the most frequent ones first."""
-    open_questions: list[OpenQuestion] = []
-    for bot_id in {question.bot_id for question in questions} & state.bots.keys():
-        open_questions += [OpenQuestion(bot_id, group) for group in await open_groups(services, state.bots[bot_id], limit)]
-    return sorted(open_questions, key=lambda question: -question.group.times)[:limit]
 
 
 class MissedQuestion(NamedTuple):

@@ -9,7 +9,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.knowledge.unanswered import MOST_READ, OpenQuestion
+from chatsvc.services.knowledge.unanswered import MOST_READ, UnansweredGroup
 from chatsvc.services.services import Services
 from chatsvc.store import inbox
 from chatsvc.store import today as stored
@@ -51,14 +51,14 @@ class IncompleteBot(NamedTuple):
 class Today(NamedTuple):
     """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
-    allowance: None for roles that may not see it. steps: empty once the bot is taught, tried and on a website, or the account is older than
-    NEW_DAYS.
+    `questions` are groups without an answer, each with the id of its bot. allowance: None for roles that may not see it. steps: empty once
+    the bot is taught, tried and on a website, or the account is older than NEW_DAYS.
     """
 
     missed: list[MissedVisitor]
     requests: list[InboxItem]
     appointments: list[BotAppointment]
-    questions: list[OpenQuestion]
+    questions: list[tuple[str, UnansweredGroup]]
     failed: list[FailedDelivery]
     allowance: AllowanceState | None
     steps: list[Step]
@@ -74,7 +74,9 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     new = await inbox.page(services.db, [account_id], InboxFilter(status="new", urgent_first=True), SHOWN)
     since = now - FAILED_DAYS * times.DAY_MS
     records = await stored.read(services.db, account_id, now, since, MOST_READ)
-    questions = await unanswered.open_of_account(services, state, await most_frequent(services.db, account_id, MOST_READ), SHOWN + 1)
+    asked = {question.bot_id for question in await most_frequent(services.db, account_id, MOST_READ)} & state.bots.keys()
+    groups = [(bot, group) for bot in asked for group in await unanswered.listed(services, state.bots[bot], SHOWN + 1, answered=False)]
+    questions = sorted(groups, key=lambda question: -question[1].times)
     lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
     more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
     return Today(
