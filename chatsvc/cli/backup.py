@@ -17,7 +17,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
 from chatsvc.local_user import caller_of
-from chatsvc.services.operations import backups, store_copy
+from chatsvc.services.operations import backups
 
 FILE = click.argument("file", type=InputPath(exists=False))
 MASTER_KEY_FILE = options(master_key_file=InputPath())
@@ -50,11 +50,10 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with progress.shown("verifying"), open_input(file) as stream:
-        opened = Path(f"/proc/self/fd/{stream.fileno()}")  # the file that was opened, whatever has its name now
         try:
-            report = installation_json.backup_verified(backups.verify(opened, key), file)
+            report = installation_json.backup_verified(backups.verify(stream, str(file), key), file)
         except refusals.Refused as refusal:
-            raise CommandError(str(refusal.facts["fault"]).replace(str(opened), str(file))) from None
+            raise CommandError(str(refusal.facts["fault"])) from None
     show(report, as_json)
     if not report["valid"]:
         raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, report['faults']))}")  # type: ignore[call-overload]  # a list
@@ -94,7 +93,7 @@ def copy(ctx: click.Context, url: str, password_file: Path | None, as_json: bool
     settings = _settings(url, password_file)
     config = load_config(ctx)
     with progress.shown("copying") as report:
-        copied = store_copy.copy(config, caller_of(os.getuid()), to=settings, now=now_ms(), report=report)
+        copied = backups.copy(config, caller_of(os.getuid()), to=settings, now=now_ms(), report=report)
     show(installation_json.store_copied(copied), as_json, ("table", "rows", "digest"))
     if not as_json:
         echo("Now set store.url, and give all processes the master key of the data folder (master_key_file).", err=True)

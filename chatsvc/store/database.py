@@ -114,8 +114,8 @@ class Database(Protocol):
         """Return the size of the store in bytes; raises StoreUnavailable."""
         ...
 
-    def backup_source(self) -> Callable[[Any], None]:
-        """Return the function that fills a new SQLite file. It writes one instant of the store, and runs in any thread."""
+    def fill_backup(self, file: Any) -> None:
+        """Write one instant of the store into a new SQLite database, while others write. Runs in any thread."""
         ...
 
     async def purge(self) -> None:

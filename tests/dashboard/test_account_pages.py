@@ -280,7 +280,8 @@ async def test_the_system_page_examines_and_backs_up(site: Site, administrator: 
     assert file.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     copy = tmp_path / name
     copy.write_bytes(content)
-    assert backups.verify(copy).faults == []
+    with copy.open("rb") as source:
+        assert backups.verify(source, "").faults == []
     assert (await administrator.get("/system/backups/nothing")).status == 404
     assert (await administrator.get("/system/backups/..%2Fmaster.key")).status in (400, 404)
     assert (await administrator.get("/system/licenses")).has("aiohttp")

@@ -76,22 +76,6 @@ def test_a_backup_is_restored_into_an_empty_database_alone(
     assert "master key" in other.refused("backup", "restore", file)
 
 
-def test_a_restore_that_was_interrupted_begins_anew(site: PostgresSite, records: dict[str, Any], server: Postgres, tmp_path: Path) -> None:
-    del records
-    file = tmp_path / "one.backup"
-    site.json("backup", "create", file)
-    other = PostgresSite(tmp_path / "other", server, server.new_database())
-    other.json("backup", "restore", file)
-    server.run_in(other.database, "UPDATE chatsvc_schema SET version = -3")
-    server.run_in(other.database, "CREATE TABLE chatsvc_copy AS SELECT 'x'::bytea AS source, 0::bigint AS version")
-    server.run_in(other.database, "ALTER TABLE chatsvc_copy OWNER TO chatsvc")
-    assert "of another version" in other.refused("backup", "restore", file)
-    ((version,),) = site.rows("SELECT version FROM chatsvc_schema")
-    server.run_in(other.database, f"UPDATE chatsvc_copy SET version = {version}")  # noqa: S608  # a number
-    other.json("backup", "restore", file)
-    assert looked_at(other) == looked_at(site)
-
-
 def test_an_account_moves_from_one_store_to_the_other(site: PostgresSite, records: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "account.jsonl"
     site.run("account", "export", records["account"]["id"], file)

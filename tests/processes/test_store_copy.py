@@ -65,15 +65,6 @@ def files(site: Site) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in site.data.iterdir() if path.name.startswith("chatsvc.db")}
 
 
-def copied(target: PostgresSite) -> int:
-    """Return the number of messages in the target, 0 without tables."""
-    try:
-        ((count,),) = target.rows("SELECT count(*) FROM messages")
-    except LookupError:
-        return 0
-    return int(count)
-
-
 def test_a_store_is_copied_whole_and_goes_on_in_postgresql(old: Site, site: PostgresSite) -> None:
     account = next(one["id"] for one in old.json("account", "list") if one["name"] == "Acme")
     key, bot = old.key(account), old.bot(account)
@@ -96,33 +87,40 @@ def test_a_store_is_copied_whole_and_goes_on_in_postgresql(old: Site, site: Post
     assert "is not empty" in old.refused(*arguments(old, site))
 
 
-def test_a_copy_that_is_killed_is_no_store_and_is_completed_by_the_next(old: Site, site: PostgresSite) -> None:
+def has_messages(target: PostgresSite) -> bool:
+    """Whether messages have been written to the target, committed or not."""
+    try:
+        return target.rows("SELECT pg_relation_size('messages') > 0") == [(True,)]
+    except LookupError:
+        return False
+
+
+def test_a_copy_that_is_killed_is_no_store_and_is_made_by_the_next(old: Site, site: PostgresSite, server: Postgres) -> None:
     command = [*CHATSVC, "-c", str(old.config), *map(str, arguments(old, site))]
-    for least in (1, EXCHANGES):
-        with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            deadline = time.monotonic() + 30
-            while copied(site) < least:
-                assert time.monotonic() < deadline
-                time.sleep(0.005)
-            process.send_signal(signal.SIGKILL)
-        assert least <= copied(site) < 2 * EXCHANGES
-        assert "unfinished copy" in site.refused("serve")
-    first = copied(site)
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while not has_messages(site):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    assert "unfinished copy" in site.refused("serve")
+    assert site.rows("SELECT count(*) FROM messages") == [(0,)]
+    ((unfinished,),) = site.rows("SELECT version FROM chatsvc_schema")
+    server.run_in(site.database, "UPDATE chatsvc_schema SET version = version + 1")
+    assert "of another version" in old.refused(*arguments(old, site))
+    server.run_in(site.database, f"UPDATE chatsvc_schema SET version = {unfinished}")  # noqa: S608  # a number
     tables = old.json(*arguments(old, site))
-    assert {one["table"]: one["rows"] for one in tables}["messages"] == copied(site) == 2 * EXCHANGES > first
+    assert {one["table"]: one["rows"] for one in tables}["messages"] == 2 * EXCHANGES
     assert len(site.json("account", "list")) == 2
 
 
-def test_a_source_that_changed_meanwhile_is_noticed_and_copied_anew(old: Site, site: PostgresSite) -> None:
+def test_a_text_that_postgresql_does_not_store_is_named_and_nothing_is_copied(old: Site, site: PostgresSite) -> None:
     # Text with NUL, as an earlier version may have stored it.
     write(old, "UPDATE knowledge_entries SET answer = ?", "a\0b")
     assert "knowledge_entries" in old.refused(*arguments(old, site))
     assert "unfinished copy" in site.refused("account", "list")
     write(old, "UPDATE knowledge_entries SET answer = 'ab'")
-    write(old, "UPDATE accounts SET name = 'another'")
-    assert "the table accounts differs" in old.refused(*arguments(old, site))
     assert old.json(*arguments(old, site))
-    assert {one["name"] for one in site.json("account", "list")} == {"another"}
 
 
 def test_what_is_no_source_or_no_target_is_refused(old: Site, site: PostgresSite, tmp_path: Path) -> None:
@@ -154,13 +152,6 @@ def test_the_schema_of_another_version_is_refused(old: Site, site: PostgresSite,
     assert "is not a database of chatsvc" in old.refused(*arguments(old, site))
     database.write_bytes(b"This is a text that somebody put here. " * 100)
     assert "cannot be read" in old.refused(*arguments(old, site))
-
-
-def test_the_unfinished_copy_of_another_installation_is_refused(old: Site, site: PostgresSite, server: Postgres) -> None:
-    write(old, "UPDATE knowledge_entries SET answer = ?", "a\0b")
-    old.refused(*arguments(old, site))
-    server.run_in(site.database, "UPDATE chatsvc_copy SET source = 'another'")
-    assert "another installation" in old.refused(*arguments(old, site))
 
 
 @pytest.mark.parametrize(

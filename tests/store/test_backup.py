@@ -7,10 +7,13 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from chatsvc.domain.refusals import Refused
+from chatsvc.store.copying import compare
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
@@ -37,13 +40,14 @@ def whole(path: Path, tmp_path: Path) -> Path:
 
     in_database(path, fill)
     file = tmp_path / "whole.backup"
-    made = backup.create(backup.of_file(path), file, KEY, made_at=1, version="1")
+    made = backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1")
     assert made.counts["bots"] == 1
     return file
 
 
 def examined(file: Path, *keys: bytes, contained: bool = True) -> Backup:
-    return backup.examine(file, file.with_name("scratch"), list(keys), contained=contained)
+    with file.open("rb") as source:
+        return backup.examine(source, file.with_name("scratch"), list(keys), contained=contained)
 
 
 def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Path) -> None:
@@ -56,7 +60,7 @@ def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Pa
 
 def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_asked_for(whole: Path, path: Path) -> None:
     file = whole.with_name("with key")
-    backup.create(backup.of_file(path), file, KEY, made_at=1, version="1", with_master_key=True)
+    backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1", with_master_key=True)
     assert examined(file).authenticated
     assert not examined(file, b"x" * 32, contained=False).authenticated
 
@@ -162,14 +166,14 @@ def test_the_digest_is_that_of_all_before_it(whole: Path) -> None:
     assert hashlib.sha256(before).hexdigest().encode() == digest
 
 
-def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upgrade_backs_up_first(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_database(path, lambda db: belongs_to(db, KEY))
     monkeypatch.setattr(migrations, "MIGRATIONS", (STEP,))
     with pytest.raises(StoreUnavailable, match="master key"):
         open_writer(path)
     open_writer(path, KEY).close()
     (kept,) = path.parent.glob("before-upgrade-*.backup")
-    found = backup.examine(kept, tmp_path / "scratch", [RAW])
+    found = examined(kept, RAW)
     assert (found.faults, found.schema_version, found.authenticated) == ([], BASE, True)
 
 
@@ -195,3 +199,14 @@ def test_a_failed_upgrade_can_be_tried_again(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(migrations, "MIGRATIONS", (STEP,))
     open_writer(path, KEY).close()
     assert rows(path, "PRAGMA user_version") == [(newest(),)]
+
+
+def test_a_copy_that_differs_is_refused(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    for database in (path, other):
+        in_database(database, furnish)
+    with backup.opened(path) as source, closing(sqlite3.connect(other)) as target:
+        target.execute("UPDATE accounts SET name = 'another'")
+        with pytest.raises(Refused, match="store_copy_differs") as refused:
+            compare(source, target, lambda *_: None)
+    assert refused.value.facts == {"table": "accounts"}

@@ -39,8 +39,8 @@ async def back_up(page: Page, fields: Fields) -> Response:
 
 
 async def download(page: Page) -> Response:
-    stream = await page.perform("backup.read", backup=page.params["backup"])
-    return page.download(stream.pieces, "application/octet-stream", stream.backup.name)
+    name = page.params["backup"]
+    return page.download(await page.perform("backup.read", backup=name), "application/octet-stream", name)
 
 
 async def licenses(page: Page) -> Response:

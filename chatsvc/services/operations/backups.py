@@ -1,22 +1,23 @@
-"""Backups, made while the service runs (store/sqlite/backup.py): create, list, read, verify and restore them, by hand and on schedule."""
+"""Backups, made while the service runs: create, list, read, verify and restore them, by hand and on schedule; and copies to PostgreSQL."""
 
 import errno
 import os
-import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from chatsvc import __version__
-from chatsvc.config import Config
+from chatsvc.config import Config, PostgresSettings
 from chatsvc.domain import refusals, times
-from chatsvc.domain.actors import Caller
-from chatsvc.services.operations import store_copy
+from chatsvc.domain.actors import AuditRecord, Caller
+from chatsvc.services.operations import stores
 from chatsvc.services.services import Services
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store import audit
+from chatsvc.store.copying import Report, TableDigest
+from chatsvc.store.database import Connection, StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
 from chatsvc.store.sqlite import backup
@@ -51,24 +52,21 @@ class KeptBackup(NamedTuple):
     size: int
 
 
-class BackupStream(NamedTuple):
-    backup: KeptBackup
-    pieces: AsyncIterator[bytes]
-
-
 async def create(services: Services, _: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
     """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups."""
     folder, now = services.config.backup.folder, services.clock()
     target = folder / NAME.format(_stamp(now)) if keep else services.config.data_dir / f"{OUTGOING}{uuid.uuid4().hex}"
-    source = services.db.backup_source()
 
-    def write() -> Backup:
+    def write() -> BackupDraft:
         if keep:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return backup.create(source, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
+        made = backup.create(
+            services.db.fill_backup, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key
+        )
+        return BackupDraft(made, target.stat().st_size, target)
 
     try:
-        return BackupDraft(await services.offload(write), target.stat().st_size, target)
+        return await services.offload(write)
     except OSError as fault:
         raise refusals.backup_folder_unusable(folder=str(folder), fault=fault.strerror or str(fault)) from None
 
@@ -87,10 +85,9 @@ async def list_all(services: Services, _: Caller) -> list[KeptBackup]:
     return await services.offload(look)
 
 
-async def read(services: Services, caller: Caller, *, backup: str) -> BackupStream:
+async def read(services: Services, caller: Caller, *, backup: str) -> AsyncIterator[bytes]:
     """Read a backup of the folder piece by piece. Raises `backup_not_found` for any name that is not in the list."""
-    listed = {entry.name: entry for entry in await list_all(services, caller)}
-    if backup not in listed:
+    if backup not in [entry.name for entry in await list_all(services, caller)]:
         raise refusals.backup_not_found(backup=backup)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -98,7 +95,7 @@ async def read(services: Services, caller: Caller, *, backup: str) -> BackupStre
             while piece := await services.offload(lambda: stream.read(PIECE)):
                 yield piece
 
-    return BackupStream(listed[backup], pieces())
+    return pieces()
 
 
 async def keep(services: Services) -> str | None:
@@ -108,14 +105,13 @@ async def keep(services: Services) -> str | None:
         return None
     folder, due = settings.folder, NAME.format(_stamp(now - int(settings.every_s * 1000)))
     target = folder / NAME.format(_stamp(now))
-    source = services.db.backup_source()
 
     def write() -> str | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         backups = sorted(folder.glob(NAME.format("*")))
         if backups and backups[-1].name > due:
             return None
-        backup.create(source, target, services.secret, made_at=now, version=__version__)
+        backup.create(services.db.fill_backup, target, services.secret, made_at=now, version=__version__)
         for oldest in [*backups, target][: -settings.keep]:
             oldest.unlink(missing_ok=True)
         return target.name
@@ -133,53 +129,87 @@ def clear_outgoing(config: Config) -> None:
         draft.unlink(missing_ok=True)
 
 
-def verify(file: Path, master_key: bytes | None = None) -> Backup:
+def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Backup:
     """Restore a backup to a temporary folder and check it by `master_key` or the key in it. It is valid if it has no faults."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
         try:
-            examined = backup.examine(file, Path(folder) / "restored.db", [master_key] if master_key else [], contained=master_key is None)
-        except StoreUnavailable as fault:
-            raise refusals.backup_unreadable(fault=str(fault)) from None
+            keys = [master_key] if master_key else []
+            examined = backup.examine(source, Path(folder) / "restored.db", keys, contained=master_key is None)
+        except OSError as fault:
+            raise refusals.backup_unreadable(fault=f"{name} cannot be examined: {fault.strerror or fault}") from None
     if master_key and not examined.authenticated and not examined.faults:
         examined.faults.append("it was made with another master key")
     return examined
+
+
+@contextmanager
+def _locked(folder: Folder) -> Iterator[None]:
+    """Hold the data folder. Raises Refused while a process works in it, and StoreUnavailable."""
+    try:
+        lock = folder.lock()
+    except FolderInUse:
+        raise refusals.folder_in_use(folder=str(folder.path)) from None
+    try:
+        yield
+    finally:
+        os.close(lock)
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
     """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database."""
     folder = Folder(config.data_dir)
     folder.prepare()
-    try:
-        lock = folder.lock()
-    except FolderInUse:
-        raise refusals.folder_in_use(folder=str(folder.path)) from None
-    incoming, scratch = (folder.path / f"{OUTGOING}{uuid.uuid4().hex}" for _ in range(2))
-    try:
-        with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
-            shutil.copyfileobj(source, copied)
-        present = config.given_master_key
-        if present is None and (folder.path / MASTER_KEY).exists():
-            present = bytes.fromhex((folder.path / MASTER_KEY).read_text("ascii").strip())
-        examined = backup.examine(incoming, scratch, [key for key in (present, master_key) if key], contained=master_key is None)
-        if examined.faults:
-            raise refusals.backup_faulty(faults=examined.faults)
-        key = _key_of(examined, config, present, master_key)
-        backup.settle(scratch, now)
-        if config.store is not None:
-            store_copy.restore(config.store, scratch, examined.check)
-            return RestoredBackup(examined, folder.path, None)
-        ending = _ending(folder, now)
-        replaced = _set_aside(folder, examined, ending)
-        backup.install(scratch, folder.database)
-        if key != present:
-            keep_master_key(folder, key, ending)
-    except OSError as fault:
-        raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
-    finally:
-        incoming.unlink(missing_ok=True)
-        scratch.unlink(missing_ok=True)
-        os.close(lock)
+    scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    with _locked(folder):
+        try:
+            present = config.given_master_key
+            if present is None and (folder.path / MASTER_KEY).exists():
+                present = bytes.fromhex((folder.path / MASTER_KEY).read_text("ascii").strip())
+            examined = backup.examine(source, scratch, [key for key in (present, master_key) if key], contained=master_key is None)
+            if examined.faults:
+                raise refusals.backup_faulty(faults=examined.faults)
+            key = _key_of(examined, config, present, master_key)
+            backup.settle(scratch, now)
+            if config.store is not None:
+                _fill(config.store, scratch)
+                return RestoredBackup(examined, folder.path, None)
+            ending = _ending(folder, now)
+            replaced = _set_aside(folder, examined, ending)
+            backup.install(scratch, folder.database)
+            if key != present:
+                keep_master_key(folder, key, ending)
+        except OSError as fault:
+            raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
+        finally:
+            scratch.unlink(missing_ok=True)
     return RestoredBackup(examined, folder.path, replaced)
+
+
+def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:
+    """Copy all rows of a stopped SQLite installation to an empty database, and audit it there.
+
+    Raises Refused, StoreUnavailable and SchemaTooNew.
+    """
+    folder = Folder(config.data_dir)
+    if config.store is not None:
+        raise refusals.store_copy_configured()
+    if not folder.database.exists():
+        raise refusals.store_copy_nothing(database=str(folder.database))
+    act = AuditRecord(now, caller.actor, caller.via, None, "store.copy", {}, "done")
+    with _locked(folder):
+        return _fill(to, folder.database, report, lambda target: audit.record_in(target, act))
+
+
+def _fill(
+    settings: PostgresSettings,
+    file: Path,
+    report: Report = lambda *_: None,
+    record: Callable[[Connection], object] = lambda _: None,
+) -> list[TableDigest]:
+    from chatsvc.store.postgres import copying
+
+    with backup.opened(file) as source:
+        return copying.fill(stores.postgres_target(settings), source, backup.last_numbers(source), report, record)
 
 
 def _key_of(examined: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:

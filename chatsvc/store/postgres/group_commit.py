@@ -316,12 +316,12 @@ class PostgresDatabase(StoreDatabase):
         row: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
         return row[0]
 
-    def backup_source(self) -> Callable[[Any], None]:
-        """See Database.backup_source."""
+    def fill_backup(self, file: Any) -> None:
+        """See Database.fill_backup."""
         from chatsvc.store.postgres.copying import write_to
-        from chatsvc.store.sqlite.backup import of_rows
+        from chatsvc.store.sqlite.backup import copy_rows
 
-        return of_rows(partial(write_to, self._address))
+        copy_rows(partial(write_to, self._address), file)
 
     async def purge(self) -> None:
         """See Database.purge."""

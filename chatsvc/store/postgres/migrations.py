@@ -16,7 +16,7 @@ _SCHEMA = "hashtext(coalesce(current_schema(), ''))"
 WAIT_TURN = f"SELECT pg_advisory_xact_lock({_TRANSACTIONS}, {_SCHEMA})"
 BEGIN_IN_TURN = f"BEGIN; {WAIT_TURN}"
 VERSION = "chatsvc_schema"
-UNFINISHED = -3  # version of the schema while a copy is under way
+UNFINISHED = -1000  # less the schema's version: that of a database while a copy is under way
 
 
 def try_copy_lock(connection: PostgresConnection) -> bool:
@@ -28,7 +28,7 @@ def try_copy_lock(connection: PostgresConnection) -> bool:
 def schema_version(connection: PostgresConnection) -> int:
     """Return the number of applied steps.
 
-    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema, UNFINISHED for a copy that is under way.
+    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema, below UNFINISHED while a copy is under way.
     """
     (schema, own, others) = connection.execute(
         """
@@ -52,7 +52,7 @@ def check_schema(connection: PostgresConnection, address: PostgresTarget) -> int
         raise StoreUnavailable(f"{address.name} holds another program's tables: name an empty database in store.url")
     if version == -2:
         raise StoreUnavailable(f"{address.name} has no schema that this user can use: create the database with this user as its owner")
-    if version == UNFINISHED:
+    if version < UNFINISHED:
         raise StoreUnavailable(
             f"{address.name} holds an unfinished copy of a store: run `chatsvc store copy` or `chatsvc backup restore` again to complete it"
         )

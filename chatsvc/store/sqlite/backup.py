@@ -4,28 +4,30 @@ A backup is the database at one instant, with a trailer that describes and authe
 """
 
 import os
+import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from chatsvc.domain import times
 from chatsvc.store import channel_messages, mails, transfer
-from chatsvc.store.database import Connection, StoreUnavailable
+from chatsvc.store.copying import COUNT
+from chatsvc.store.database import Connection, SchemaTooNew, StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
-from chatsvc.store.sqlite import backup_trailer, copying
+from chatsvc.store.sqlite import backup_trailer
 from chatsvc.store.sqlite.backup_trailer import Trailer
 from chatsvc.store.sqlite.connection import open_reader
-from chatsvc.store.sqlite.migrations import BASE, is_newer, migrate, schema_fault, schema_version
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, is_newer, migrate, newest, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
 
-_CHUNK = 1 << 20  # bytes
-COUNTS = {table.name: f"SELECT count(*) FROM {table.name}" for table in TABLES}
+_HIGHEST = {table.name: f"SELECT coalesce(max(number), 0) FROM {table.name}" for table in TABLES if table.key == ("number",)}
 _CHANGES = {table.name: f"SELECT max({table.changed}) FROM {table.name}" for table in TABLES if table.changed}
 # Purposes of keys that are derived from the master key.
 _TAG, _KEY_ID = "backup tag", "backup key id"
@@ -55,34 +57,62 @@ class Backup:
 Write = Callable[[sqlite3.Connection], None]
 
 
-def of_file(database: Path) -> Write:
-    """Return the function that copies a SQLite database, while others write."""
-
-    def write(copy: sqlite3.Connection) -> None:
-        with closing(open_reader(database)) as source:
-            # In one step: writes in between would make it start again.
-            source.backup(copy)
-
-    return write
+def copy_file(database: Path, copy: sqlite3.Connection) -> None:
+    """Copy a SQLite database into a new one, while others write."""
+    with closing(open_reader(database)) as source:
+        # In one step: writes in between would make it start again.
+        source.backup(copy)
 
 
-def of_rows(read: Callable[[Connection], Mapping[str, int]]) -> Write:
-    """Return the function that makes a database of rows. `read` inserts them, and returns the last number of each table."""
+def copy_rows(read: Callable[[Connection], Mapping[str, int]], copy: sqlite3.Connection) -> None:
+    """Make a database of rows. `read` inserts them, and returns the last number of each table."""
+    copy.execute("PRAGMA secure_delete=ON")
+    migrate(copy)
+    copy.execute("BEGIN")
+    last = read(copy)
+    # No number is given again that a row had, in tables that promise it.
+    for (name,) in copy.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'").fetchall():
+        copy.execute("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
+        copy.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, last.get(name, 0)))
+    copy.execute("COMMIT")
 
-    def write(copy: sqlite3.Connection) -> None:
-        copy.execute("PRAGMA secure_delete=ON")
-        migrate(copy)
-        copy.execute("BEGIN")
-        copying.set_numbers(copy, read(copy))
-        copy.execute("COMMIT")
 
-    return write
+def last_numbers(connection: Connection) -> dict[str, int]:
+    """Return the last number of each table that was ever given to a row."""
+    highest = {name: connection.execute(_HIGHEST[name]).fetchone()[0] for name in _HIGHEST}
+    return highest | dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
+
+
+@contextmanager
+def opened(database: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file to read it at one instant. It must have this version's schema. Raises SchemaTooNew and StoreUnavailable."""
+    # A closed database has no log beside it, and reading must not make one.
+    alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
+    with _connected(f"{database.absolute().as_uri()}?mode=ro{alone}", f"{database} cannot be read") as connection:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise StoreUnavailable(f"{database} is not a database of chatsvc")
+        if is_newer(connection):
+            raise SchemaTooNew(f"a newer chatsvc has written {database}: install that one")
+        if (version := schema_version(connection)) != newest():
+            raise StoreUnavailable(f"{database} has schema version {version}, this chatsvc needs {newest()}: start the service on it once")
+        connection.execute("BEGIN")
+        yield connection
+
+
+@contextmanager
+def _connected(database: Path | str, problem: str) -> Iterator[sqlite3.Connection]:
+    """Open a database by its path or URI. Raises StoreUnavailable, with the problem, where SQLite fails."""
+    try:
+        with closing(sqlite3.connect(database, uri=isinstance(database, str), isolation_level=None)) as connection:
+            yield connection
+    except sqlite3.Error as fault:
+        raise StoreUnavailable(f"{problem}: {fault}") from fault
 
 
 def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version: str, with_master_key: bool = False) -> Backup:
     """Write a backup of the database to the new file `target`, while others write. Raises StoreUnavailable.
 
-    write: see of_file and of_rows.
+    write: fills the new database, see copy_file and copy_rows.
     A crash leaves at most a file whose name ends in `.part`.
     """
     draft = target.with_name(target.name + ".part")
@@ -107,22 +137,23 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
     except FileExistsError:
         raise StoreUnavailable(f"{target} is there already: a backup overwrites nothing") from None
     except (OSError, sqlite3.Error) as fault:
-        raise StoreUnavailable(f"the backup {target} cannot be written: {_why(fault)}") from fault
+        why = fault.strerror if isinstance(fault, OSError) and fault.strerror else fault
+        raise StoreUnavailable(f"the backup {target} cannot be written: {why}") from fault
     finally:
         draft.unlink(missing_ok=True)
     return backup
 
 
-def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
-    """Restore a backup to the file `scratch`, migrate it there and check it. `faults` is empty for an intact one.
+def examine(source: IO[bytes], scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
+    """Restore a backup to the file `scratch`, migrate it there and check it. `faults` is empty for an intact one; raises OSError.
 
     keys: the master keys to authenticate it with. contained: whether the key that the backup contains may do so as well; only a key
         from elsewhere proves that nobody else has made the file.
-    Raises StoreUnavailable where `file` cannot be read or `scratch` cannot be written.
     """
     backup = Backup()
     try:
-        _copy(file, scratch)
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copied:
+            shutil.copyfileobj(source, copied)
         trailer = backup_trailer.read(scratch)
         if trailer is None:
             backup.faults.append(
@@ -135,8 +166,6 @@ def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = T
             os.truncate(scratch, trailer.size)
             with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
                 _check(copy, backup)
-    except OSError as fault:
-        raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as fault:
         why = fault if isinstance(fault, sqlite3.Error) else "its description cannot be read"
         backup.faults.append(f"it is no backup, or a damaged one: {why}")
@@ -190,64 +219,45 @@ def settle(scratch: Path, now: int) -> None:
     Webhook events that were pending may have been sent since: they count as interrupted and are not sent again. Sessions and
     set-up links that the backup contains are not valid any more.
     """
-    try:
-        with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
-            copy.execute("BEGIN")
-            interrupt_all(copy, now)
-            channel_messages.interrupt_all(copy)
-            mails.interrupt_all(copy, now)
-            end_all(copy)
-            copy.execute("COMMIT")
-    except sqlite3.Error as fault:
-        raise StoreUnavailable(f"{scratch} cannot be written: {fault}") from fault
+    with _connected(scratch, f"{scratch} cannot be written") as copy:
+        copy.execute("BEGIN")
+        interrupt_all(copy, now)
+        channel_messages.interrupt_all(copy)
+        mails.interrupt_all(copy, now)
+        end_all(copy)
+        copy.execute("COMMIT")
 
 
 def install(scratch: Path, target: Path) -> None:
-    """Put a settled backup in the database's place, whole or not at all. Raises StoreUnavailable."""
-    try:
-        with scratch.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        for name in ("-wal", "-shm"):
-            target.with_name(target.name + name).unlink(missing_ok=True)
-        scratch.replace(target)
-        sync_names(target.parent)
-    except OSError as fault:
-        raise StoreUnavailable(f"{target} cannot be written: {_why(fault)}") from fault
+    """Put a settled backup in the database's place, whole or not at all. Raises OSError."""
+    with scratch.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    for name in ("-wal", "-shm"):
+        target.with_name(target.name + name).unlink(missing_ok=True)
+    scratch.replace(target)
+    sync_names(target.parent)
 
 
 def last_change(database: Path) -> int:
     """Read the time of the last change of a database. Unix milliseconds, 0 if it is empty. Raises StoreUnavailable."""
-    try:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            if is_newer(connection):
-                raise StoreUnavailable(f"{database} was written by a newer chatsvc")
-            there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-            moments = [connection.execute(_CHANGES[name]).fetchone()[0] for name in _CHANGES if name in there]
-    except sqlite3.Error as fault:
-        raise StoreUnavailable(f"{database} cannot be read: {fault}") from fault
+    with _connected(f"file:{database}?mode=ro", f"{database} cannot be read") as connection:
+        if is_newer(connection):
+            raise StoreUnavailable(f"{database} was written by a newer chatsvc")
+        moments = [connection.execute(_CHANGES[name]).fetchone()[0] for name in _CHANGES.keys() & _tables(connection)]
     return max((moment or 0 for moment in moments), default=0)
-
-
-def _counts(connection: sqlite3.Connection) -> dict[str, int]:
-    there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    return {name: connection.execute(COUNTS[name]).fetchone()[0] for name in COUNTS if name in there}
-
-
-def _copy(file: Path, target: Path) -> None:
-    with file.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copied:
-        while chunk := source.read(_CHUNK):
-            copied.write(chunk)
-
-
-def _why(fault: Exception) -> str:
-    return fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
 
 
 def close_up(database: Path) -> None:
     """Checkpoint the write-ahead log, so that the database is one file; raises StoreUnavailable."""
-    try:
-        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            connection.execute("PRAGMA journal_mode=DELETE")
-    except sqlite3.Error as fault:
-        raise StoreUnavailable(f"{database} cannot be closed: {fault}") from fault
+    with _connected(database, f"{database} cannot be closed") as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _counts(connection: sqlite3.Connection) -> dict[str, int]:
+    there = _tables(connection)
+    return {name: connection.execute(COUNT[name]).fetchone()[0] for name in COUNT if name in there}
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

@@ -7,6 +7,7 @@ readers are `query_only` and never checkpoint.
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,7 +130,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     backup_file = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
     # An earlier one is of an upgrade that failed.
     backup_file.unlink(missing_ok=True)
-    backup.create(backup.of_file(path), backup_file, key, made_at=now_ms(), version=__version__)
+    backup.create(partial(backup.copy_file, path), backup_file, key, made_at=now_ms(), version=__version__)
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Callable[[sqlite3.Connection], T]) -> T:

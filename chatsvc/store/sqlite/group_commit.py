@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,11 +92,11 @@ class GroupCommitDatabase(StoreDatabase):
         """See Database.size. The write-ahead log counts."""
         return sum(file.stat().st_size for file in self._files if file.exists())
 
-    def backup_source(self) -> Callable[[Any], None]:
-        """See Database.backup_source."""
-        from chatsvc.store.sqlite.backup import of_file
+    def fill_backup(self, file: Any) -> None:
+        """See Database.fill_backup."""
+        from chatsvc.store.sqlite.backup import copy_file
 
-        return of_file(self._path)
+        copy_file(self._path, file)
 
     async def purge(self) -> None:
         """See Database.purge."""
