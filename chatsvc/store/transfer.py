@@ -4,120 +4,116 @@ Records refer to one another by identifiers, never by numbers, which differ betw
 seen.
 """
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 from chatsvc.domain.transfer import RECORDS, Record, checked
-from chatsvc.store import facts
+from chatsvc.store import facts, sealing
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
-from chatsvc.store.tables import ACCOUNT, BOT, BY_NAME, CONVERSATION, TABLES, Table
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sealed import row_name
+from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
-WINDOW = 500  # numbers read in one query
+WINDOW = 500  # numbers or rows read in one query
 WINDOWS = 40  # in one unit
 _EACH = 200
 
 _OF = {table.record: table for table in TABLES if table.record}
-# Fields that hold a sealed secret in the store.
-SECRETS = {"webhook": "signing_key", "channel": "secrets"}
-# Tables walked by number. Rows that are written after the walk began are left out.
-_BY_NUMBER = {kind: table.name for kind, table in _OF.items() if table.key == ("number",)}
-_OF_BOTS = "IN (SELECT id FROM bots WHERE account_id = ?1)"
-
-
-def _fields(kind: str) -> str:
-    reference = _OF[kind].reference
-    elsewhere = reference.fields if reference else {}
-    return ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
-
-
-def _parent(table: Table) -> str:
-    return f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
-
-
-def _select(kind: str) -> str:
-    """Statement for some records of an account. ?1 is the account.
-
-    ?2 is the last number and ?3 the one to stop at; of tables without numbers ?2 is how many, and the last key follows.
-    """
-    table = _OF[kind]
-    if table.owner == CONVERSATION:
-        owned = "p.account_id = ?1"
-    else:
-        owned = f"t.{table.owner} = ?1" if table.owner != BOT else f"t.bot_id {_OF_BOTS}"
-    if kind not in _BY_NUMBER:
-        key = ", ".join(f"t.{column}" for column in _KEYS[kind])
-        after = ", ".join(f"?{start}" for start in range(3, 3 + len(_KEYS[kind])))
-        # With the plus sign the rows come in the order of the key, and none has to be sorted.
-        owned = f"+{owned}" if len(_KEYS[kind]) > 1 else owned
-        return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND ({key}) > ({after}) ORDER BY {key} LIMIT ?2"
-    # The plus sign keeps SQLite from the owner's index, by which a window would be searched among all rows of the account.
-    return (
-        f"SELECT t.number, {_fields(kind)} FROM {table.name} t {_parent(table)}"
-        f" WHERE t.number > ?2 AND t.number <= ?3 AND +{owned} ORDER BY t.number"
-    )
-
-
-# The columns by which the others are walked, and the values before the first ones.
-_KEYS = {"account": ("id",), "allowance": ("month",), "webhook": ("bot_id",), "channel": ("id",), "answer": ("key",), "key": ("id",)} | {
-    "day_count": BY_NAME["day_counts"].key
-}
-_FIRST = {kind: tuple(0 if column == "day" else "" for column in key) for kind, key in _KEYS.items()}
-_SELECT = {kind: _select(kind) for kind in RECORDS}
-_LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {name}" for kind, name in _BY_NUMBER.items()}
 _KINDS = tuple(RECORDS)
+# Fields that hold a sealed secret in the store.
+SECRETS = {kind: table.sealed.columns[0] for kind, table in _OF.items() if table.sealed}
+# The columns by which records are walked. Of numbered rows those that are written after the walk began are left out.
+_KEYS = {kind: tuple(column for column in table.key if column != ACCOUNT) for kind, table in _OF.items()} | {"key": ("id",)}
+_NUMBERED = {kind for kind, key in _KEYS.items() if key == ("number",)}
+_LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {_OF[kind].name}" for kind in _NUMBERED}
+
+
+def _records(kind: str, where: str) -> str:
+    """Make the statement for records, with the key by which they are walked in front. Their table is `t`, its parent `p`."""
+    table, reference = _OF[kind], _OF[kind].reference
+    elsewhere = reference.fields if reference else {}
+    fields = ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
+    parent = f"JOIN {reference.table} p ON p.number = t.{reference.column}" if reference else ""
+    return f"SELECT {_key(kind)}, {fields} FROM {table.name} t {parent} WHERE {where}"
+
+
+def _key(kind: str) -> str:
+    return ", ".join(f"t.{column}" for column in _KEYS[kind])
+
+
+def _window(kind: str) -> str:
+    """Make the statement for some records of the account ?1, behind the key from ?3 on. ?2 is the last number, or how many rows."""
+    owner, key = _OF[kind].owner, _KEYS[kind]
+    owned = "t.bot_id IN (SELECT id FROM bots WHERE account_id = ?1)" if owner == BOT else f"t.{owner} = ?1"
+    if owner == CONVERSATION:
+        owned = "p.account_id = ?1"
+    if kind in _NUMBERED:
+        # The plus sign keeps SQLite from the owner's index, by which a window would be searched among all rows of the account.
+        return _records(kind, f"t.number > ?3 AND t.number <= ?2 AND +{owned} ORDER BY t.number")
+    after = ", ".join(f"?{index}" for index, _ in enumerate(key, 3))
+    # With the plus sign the rows come in the order of the key, and none has to be sorted.
+    return _records(kind, f"{'+' * (len(key) > 1)}{owned} AND ({_key(kind)}) > ({after}) ORDER BY {_key(kind)} LIMIT ?2")
+
+
+_WINDOW = {kind: _window(kind) for kind in RECORDS}
+# Those of all accounts, without what a deletion has left: marks of accounts, digests of keys.
+_ALL = {kind: _records(kind, "true") for kind in RECORDS} | {
+    "account": _records("account", "t.deleted_at IS NULL"),
+    "key": _records("key", "t.account_id IS NOT NULL"),
+}
 
 
 class ExportPosition(NamedTuple):
-    """Position of an export. The kind of record, the last number or key read (None at the first one), and the numbers at which it ends."""
+    """Position of an export. The kind of record, the last key read, and the numbers at which it ends."""
 
     kind: str
-    after: int | Sequence[int | str] | None
+    after: Sequence[int | str]
     until: dict[str, int]
+
+
+def _start(kind: str, until: dict[str, int]) -> ExportPosition:
+    return ExportPosition(kind, [0 if column in ("number", "day") else "" for column in _KEYS[kind]], until)
 
 
 @reads
 def begin(connection: Connection) -> ExportPosition:
     """Return the first position of an export."""
-    return ExportPosition(_KINDS[0], None, {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
+    return _start(_KINDS[0], {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _LAST})
 
 
 @reads
-def walk(connection: Connection, account_id: str, start: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
+def walk(connection: Connection, account_id: str, position: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
     """Read the records after a position. Return them with the next position, None at the end. Secrets are sealed, in base64."""
     records: list[tuple[str, Record]] = []
-    room, position = PAGE, start
+    room = PAGE
     for _ in range(WINDOWS):
-        rows, nearly = _window(connection, account_id, position)
-        records += [(position.kind, _record(position.kind, row[-len(RECORDS[position.kind]) :])) for row in rows]
+        kind, after, until = position
+        last = min(int(after[0]) + WINDOW, until[kind]) if kind in until else WINDOW
+        rows = connection.execute(_WINDOW[kind], (account_id, last, *after)).fetchall()
+        records += [(kind, _record(kind, row)) for row in rows]
         room -= sum(_EACH + sum(len(value) for value in row if isinstance(value, str | bytes)) for row in rows)
-        if nearly is None and position.kind == _KINDS[-1]:
+        if kind in until and last < until[kind]:
+            position = ExportPosition(kind, [last], until)
+        elif kind not in until and len(rows) == WINDOW:
+            position = ExportPosition(kind, rows[-1][: len(after)], until)
+        elif kind == _KINDS[-1]:
             return records, None
-        position = nearly or ExportPosition(_KINDS[_KINDS.index(position.kind) + 1], None, position.until)
+        else:
+            position = _start(_KINDS[_KINDS.index(kind) + 1], until)
         if room <= 0:
             break
     return records, position
 
 
-def _window(connection: Connection, account_id: str, position: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
-    """Read some rows of one kind. Return them with the next position, None after the last of the kind."""
-    if position.kind in _BY_NUMBER:
-        start, end = position.after if isinstance(position.after, int) else 0, position.until[position.kind]
-        stop = min(start + WINDOW, end)
-        rows = connection.execute(_SELECT[position.kind], (account_id, start, stop)).fetchall()
-        return rows, position._replace(after=stop) if stop < end else None
-    after = position.after if isinstance(position.after, Sequence) else _FIRST[position.kind]
-    rows = connection.execute(_SELECT[position.kind], (account_id, WINDOW, *after)).fetchall()
-    return rows, position._replace(after=rows[-1][: len(after)]) if len(rows) == WINDOW else None
-
-
-def _record(kind: str, values: Sequence[Any]) -> Record:
+def _record(kind: str, row: Sequence[Any]) -> Record:
+    """Make a record of a row, whose key is in front."""
     record: Record = {}
-    for (name, (form, _)), value in zip(RECORDS[kind].items(), values, strict=True):
+    for (name, (form, _)), value in zip(RECORDS[kind].items(), row[len(_KEYS[kind]) :], strict=True):
         if isinstance(value, bytes):
             record[name] = b64encode(value).decode()
         else:
@@ -125,14 +121,13 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
     return record
 
 
-def _select_all(kind: str) -> str:
-    """Make the statement for the records of all accounts, without what a deletion has left: marks of accounts, digests of keys."""
-    table = _OF[kind]
-    there = {"account": "t.deleted_at IS NULL", "key": "t.account_id IS NOT NULL"}.get(kind, "true")
-    return f"SELECT {_fields(kind)} FROM {table.name} t {_parent(table)} WHERE {there}"
-
-
-_ALL = {kind: _select_all(kind) for kind in RECORDS}
+def unseal(key: MasterKey, kind: str, record: Record) -> str | None:
+    """Open the secret of an exported record; raises Unsealable."""
+    table, sealed = _OF[kind], record[SECRETS[kind]]
+    if sealed is None or table.sealed is None:
+        return None
+    row = row_name(table.name, str(record[table.sealed.row]))
+    return sealing.unseal_with_any(key.every(table.sealed.purpose), b64decode(str(sealed)), row)
 
 
 # A row of operators, whom no export has, that no form could have written.
@@ -162,33 +157,26 @@ def first_fault(connection: Connection, now: int) -> str | None:
 
 
 def _insert(kind: str) -> str:
-    """Make the INSERT of one record. It inserts nothing unless its parent belongs to the account."""
-    table = _OF[kind]
-    reference, elsewhere = table.reference, table.reference.fields if table.reference else {}
+    """Make the INSERT of one record. It inserts nothing unless its bot `b` and its parent `p` belong to the account."""
+    table, reference = _OF[kind], _OF[kind].reference
+    elsewhere = reference.fields if reference else {}
     values = {name: f":{name}" for name in RECORDS[kind] if name not in elsewhere} | dict(table.local)
     if table.owner == ACCOUNT:
         values[ACCOUNT] = ":account_id"
-    parent = ""
-    if BOT in values and (reference is None or reference.table != "conversations"):
-        parent = "FROM bots b"
-        conditions = ["b.id = :bot_id", "b.account_id = :account_id"]
-    else:
-        conditions = ["true"]
-    if kind == "answer":
+    parents, conditions = [], ["true"]
+    if BOT in values or kind == "answer":
+        parents.append("bots b")
         # An idempotency record names its bot in the exchange only.
-        conditions.append(
-            "EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$.chatbot_id') AND b.account_id = :account_id)"
-        )
+        bot_id = ":bot_id" if BOT in values else "json_extract(:exchange, '$.chatbot_id')"
+        conditions += [f"b.id = {bot_id}", "b.account_id = :account_id"]
     if reference:
         values[reference.column] = "p.number"
+        parents.append(f"{reference.table} p")
         conditions += [f"p.{column} = :{field}" for field, column in reference.fields.items()]
-        if reference.table == "conversations":
-            parent = "FROM conversations p"
-            conditions += ["p.account_id = :account_id"] + (["p.bot_id = :bot_id"] if BOT in values else [])
-        else:
-            parent += f" JOIN {reference.table} p ON p.bot_id = b.id"
+        conditions.append("p.bot_id = b.id" if BOT in values else "p.account_id = :account_id")
+    source = f"FROM {', '.join(parents)}" if parents else ""
     return (
-        f"INSERT INTO {table.name} ({', '.join(values)}) SELECT {', '.join(values.values())} {parent}"
+        f"INSERT INTO {table.name} ({', '.join(values)}) SELECT {', '.join(values.values())} {source}"
         f" WHERE {' AND '.join(conditions)} LIMIT 1"
     )
 
@@ -205,14 +193,8 @@ class Unfitting(Exception):
     """A record exists already, or its parent does not; the text is its kind."""
 
 
-async def put(
-    db: Database, account_id: str, records: Sequence[tuple[str, Record]], seal: Callable[[bytes, str, Record], bytes | None]
-) -> None:
-    """Write records of an account during its import, all or none; raises Unfitting.
-
-    `seal` seals the secret of a record (check value, kind, record); SECRETS names its field.
-    """
-
+async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record]], key: MasterKey) -> None:
+    """Write records of an account during its import, all or none, and seal their secrets; raises Unfitting."""
     kind = ""
 
     def unit(connection: Connection) -> None:
@@ -220,8 +202,9 @@ async def put(
         counts: Counter[object] = Counter()
         for kind, record in records:
             values = {**record, "account_id": account_id}
-            if kind in SECRETS:
-                values[SECRETS[kind]] = seal(facts.check_in(connection), kind, record)
+            if (rule := _OF[kind].sealed) and (secret := record[SECRETS[kind]]) is not None:
+                row = row_name(_OF[kind].name, str(record[rule.row]))
+                values[SECRETS[kind]] = sealing.seal(key.of(facts.check_in(connection))(rule.purpose), str(secret), row)
             if connection.execute(_INSERT[kind], values).rowcount != 1:
                 raise Unfitting(kind)
             if kind == "message":

@@ -1,7 +1,6 @@
 """Export and import of an account, page by page. Imported webhooks get new signing keys, and channels with secrets are paused."""
 
 import json
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
@@ -11,15 +10,13 @@ from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
 from chatsvc.domain.models import AccountUsage
 from chatsvc.domain.profiles import Profile
 from chatsvc.domain.transfer import Record, checked
-from chatsvc.services.accounts import accounts, channel_secrets
+from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.bot_file_reader import BotFileReader, values_of
 from chatsvc.services.accounts.channel_secrets import new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import accounts as stored_accounts
-from chatsvc.store import sealing
 from chatsvc.store import transfer as stored
-from chatsvc.store.sealed import row_name
-from chatsvc.store.tables import SIGNING_KEYS
+from chatsvc.store.sealing import Unsealable
 from chatsvc.store.transfer import ExportPosition, Unfitting
 from chatsvc.store.webhooks import KEPT, PENDING
 
@@ -52,29 +49,14 @@ async def take_out(
     position = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
     records, following = await stored.walk(services.db, state.account.id, position)
     for kind, record in records:
-        if kind == "webhook":
-            record["signing_key"] = _opened(services, record) if with_secrets else None
-        elif kind == "channel":
-            record["secrets"] = _opened_secrets(services, record) if with_secrets else None
+        if kind in stored.SECRETS:
+            try:
+                record[stored.SECRETS[kind]] = stored.unseal(services.secret, kind, record) if with_secrets else None
+            except Unsealable:
+                if kind == "webhook":
+                    raise refusals.signing_key_unusable(bot=record["bot_id"]) from None
+                raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
     return ExportPage(records, following)
-
-
-def _opened(services: Services, record: Record) -> str:
-    bot_id, sealed = str(record["bot_id"]), b64decode(str(record["signing_key"]))
-    try:
-        return sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), sealed, row_name("webhooks", bot_id))
-    except sealing.Unsealable:
-        raise refusals.signing_key_unusable(bot=bot_id) from None
-
-
-def _opened_secrets(services: Services, record: Record) -> str | None:
-    if record["secrets"] is None:
-        return None
-    channel_id, sealed = str(record["id"]), b64decode(str(record["secrets"]))
-    try:
-        return channel_secrets.unseal(services.secret, channel_id, sealed)
-    except sealing.Unsealable:
-        raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
 
 
 async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAccount:
@@ -85,7 +67,7 @@ async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAcc
         raise refusals.import_plan_unknown(plan=plan, plans=list(services.config.plans))
     await _abandon(services, account_id)
     try:
-        await stored.put(services.db, account_id, [("account", account)], lambda *_: None)  # it has nothing to seal
+        await stored.put(services.db, account_id, [("account", account)], services.secret)
     except Unfitting:
         raise refusals.import_exists(account=account_id) from None
     return ImportedAccount(account_id)
@@ -93,22 +75,16 @@ async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAcc
 
 async def put(services: Services, _: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
     """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
-    adapted = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
-    new = []
-    for kind, record in adapted:
+    adapted, new = [], []
+    for given_kind, given in records:
+        kind, record = str(given_kind), _adapted(services, str(given_kind), checked(given_kind, given, services.clock()))
+        adapted.append((kind, record))
         if kind == "webhook" and record["signing_key"] is None:
             record["signing_key"] = webhooks.generate_signing_key()
             new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
 
-    def seal(check: bytes, kind: str, record: Record) -> bytes | None:
-        if kind == "channel":
-            secrets = record["secrets"]
-            return channel_secrets.seal(services.secret.of(check), str(record["id"]), str(secrets)) if secrets is not None else None
-        bot_id, key = str(record["bot_id"]), str(record["signing_key"])
-        return sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
-
     try:
-        await stored.put(services.db, account, adapted, seal)
+        await stored.put(services.db, account, adapted, services.secret)
     except Unfitting as fault:
         raise refusals.import_unfitting(kind=str(fault)) from None
     return new
