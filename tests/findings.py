@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from chatsvc.doctor.report import Finding
+from chatsvc.doctor import Finding
 
 CHATSVC = Path(__file__).parents[1] / "chatsvc"
 FILES = (
@@ -29,7 +29,7 @@ def findings() -> dict[str, Finding]:
         for node in ast.walk(module):
             match node:
                 case ast.Call(
-                    func=ast.Attribute(value=ast.Name("report"), attr=("ok" | "warning" | "fault") as state),
+                    func=ast.Attribute(value=ast.Name("Finding"), attr=("ok" | "warning" | "fault") as state),
                     args=[ast.Constant(str(name)), code],
                 ):
                     facts = {keyword.arg or "": 7 for keyword in node.keywords}

@@ -10,10 +10,9 @@ from typing import IO, Any
 import click
 
 from chatsvc import __version__
-from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, written
 from chatsvc.cli.operations import PLAN, SUBSCRIPTION, command, group, operation, options
-from chatsvc.cli.output import call, echo, pages, show
+from chatsvc.cli.output import call, echo, pages, progress, show
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
@@ -33,7 +32,7 @@ def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: boo
     parts = pages(ctx, "account.export", account=account, with_secrets=with_secrets)
     # What is refused must not have made or emptied a file.
     first = next(parts)
-    with written(file) as stream, progress.shown("exporting") as far:
+    with written(file) as stream, progress("exporting") as far:
         writer = TransferWriter(stream, account)
         for part in chain([first], parts):
             for record in part["records"]:
@@ -46,7 +45,7 @@ def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: boo
 @command(account, "import", click.argument("file", type=InputPath()))
 def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
     account_id, webhooks, complete = check(file), [], False
-    with progress.shown("importing") as far:
+    with progress("importing") as far:
         batches = records(file)
         ((line, (_, record)),) = next(batches)
         try:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, read_secret, written
 from chatsvc.cli.operations import command, group, option, options
-from chatsvc.cli.output import call, echo, load_config, show
+from chatsvc.cli.output import call, echo, load_config, progress, show
 from chatsvc.config import PostgresSettings, values
 from chatsvc.config import store as section
-from chatsvc.control.rendering import installation as installation_json
+from chatsvc.control import rendering
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
@@ -40,7 +39,7 @@ def _key_in(file: Path) -> str:
 )
 def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json: bool) -> None:
     load_config(ctx)
-    with written(file) as stream, progress.shown("making the backup"):
+    with written(file) as stream, progress("making the backup"):
         backup_row = call(ctx, "backup.create", stream, with_master_key=with_master_key)
         backup_row["bytes"] = stream.tell()
     show({"file": str(file), **backup_row}, as_json)
@@ -49,9 +48,9 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
 def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
-    with progress.shown("verifying"), open_input(file) as stream:
+    with progress("verifying"), open_input(file) as stream:
         try:
-            report = installation_json.backup_verified(backups.verify(stream, str(file), key), file)
+            report = rendering.backup_verified(backups.verify(stream, str(file), key), file)
         except refusals.Refused as refusal:
             raise CommandError(str(refusal.facts["fault"])) from None
     show(report, as_json)
@@ -64,8 +63,8 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
     config = load_config(ctx)
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with open_input(file) as stream:
-        with progress.shown("restoring"):
-            restored = installation_json.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
+        with progress("restoring"):
+            restored = rendering.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
         show(restored, as_json)
 
 
@@ -92,8 +91,8 @@ def _settings(url: str, password_file: Path | None) -> PostgresSettings:
 def copy(ctx: click.Context, url: str, password_file: Path | None, as_json: bool) -> None:
     settings = _settings(url, password_file)
     config = load_config(ctx)
-    with progress.shown("copying") as report:
+    with progress("copying") as report:
         copied = backups.copy(config, caller_of(os.getuid()), to=settings, now=now_ms(), report=report)
-    show(installation_json.store_copied(copied), as_json, ("table", "rows", "digest"))
+    show([table._asdict() for table in copied], as_json, ("table", "rows", "digest"))
     if not as_json:
         echo("Now set store.url, and give all processes the master key of the data folder (master_key_file).", err=True)

@@ -5,11 +5,10 @@ from typing import Any
 
 import click
 
-from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath
 from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.operations import ACCOUNT, TIER, Called, command, group, operation, options
-from chatsvc.cli.output import call, counted, echo, show, to_json
+from chatsvc.cli.output import call, counted, echo, progress, show, to_json
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
@@ -86,7 +85,7 @@ def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, pru
     from chatsvc.cli.bot_folder import read_folder
     from chatsvc.cli.knowledge_reading import parse_knowledge
 
-    with progress.shown("reading"):
+    with progress("reading"):
         bots = read_folder(folder)
         knowledge = parse_knowledge([(bot.knowledge, str(bot.columns.get("language") or "tr")) for bot in bots])
         files = [{"file": bot.file, "text": bot.text, "knowledge": parsed} for bot, parsed in zip(bots, knowledge, strict=True)]

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from chatsvc.cli import progress
 from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
-from chatsvc.cli.output import call, counted, echo, pages, show
+from chatsvc.cli.output import call, counted, echo, pages, progress, show
 from chatsvc.domain import terminal
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import indented, one_line
@@ -74,7 +73,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Output
     parts = _counted((page["parts"] for page in pages(ctx, "conversation.export", bot=bot)), counts)
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(parts)
-    with written(output) as file, progress.shown("exporting", prints=output is None):
+    with written(output) as file, progress("exporting", prints=output is None):
         for text in write(form, chain([first], parts)):
             file.write(text.encode())
     if output:
@@ -95,7 +94,7 @@ def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | N
         raise click.UsageError("give --bot or --account, one of them: a bot has its account")
     if not yes:
         raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")
-    with progress.shown("erasing"):
+    with progress("erasing"):
         erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot, account=account)
     show(erased, as_json)
 

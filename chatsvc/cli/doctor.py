@@ -22,7 +22,7 @@ from chatsvc.translations import COMMAND_LINE, template
 
 if TYPE_CHECKING:
     from chatsvc.config import Config, Server
-    from chatsvc.doctor.report import Finding
+    from chatsvc.doctor import Finding
 
 ANSWER_S = 5
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
@@ -54,14 +54,12 @@ def _shown(name: str, value: object) -> object:
 
 @command(None, "doctor")
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    from chatsvc.doctor.examination import examine
-    from chatsvc.doctor.report import FAULT
+    from chatsvc.doctor import FAULT
     from chatsvc.platforms import PLATFORMS
-    from chatsvc.services.accounts import channel_secrets
-    from chatsvc.services.operations import stores
+    from chatsvc.services.operations.doctor import examine
 
     findings = []
-    for finding in examine(partial(load_config, ctx), _service, stores.examine_server, channel_secrets.token_of, PLATFORMS):
+    for finding in examine(partial(load_config, ctx), _service, PLATFORMS):
         findings.append(finding)
         if not as_json:
             fault, remedy = worded(finding)
@@ -79,7 +77,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 def _service(config: Config) -> Iterator[Finding]:
     """Check the service through its control socket; where none runs, check that one could listen."""
     from chatsvc.control import client
-    from chatsvc.doctor import network, report
+    from chatsvc.doctor import Finding, network
 
     service = client.connect(config.data_dir, timeout_s=ANSWER_S)
     if service is None:
@@ -88,10 +86,10 @@ def _service(config: Config) -> Iterator[Finding]:
     try:
         egress = client.ask(service, "egress.show", {})
     except client.Lost:
-        yield report.fault("service", "service_silent", seconds=ANSWER_S)
+        yield Finding.fault("service", "service_silent", seconds=ANSWER_S)
         return
     except Refused as refusal:
-        yield report.warning("service", "service_unwilling", reason=str(refusal))
+        yield Finding.warning("service", "service_unwilling", reason=str(refusal))
         return
     connections = egress["opened" if egress["allowed"] else "refused"]
     yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])

@@ -2,30 +2,28 @@
 
 import sys
 import time
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, written
 from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge, read_text
-from chatsvc.cli.knowledge_sites import site
-from chatsvc.cli.knowledge_tests import test
 from chatsvc.cli.operations import command, group, operation, option, options
-from chatsvc.cli.output import call, call_all, counted, echo, show
-from chatsvc.domain import terminal
+from chatsvc.cli.output import call, call_all, counted, echo, progress, show
+from chatsvc.domain import refusals, terminal
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line
+from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
 _POLL_S = 1.0
+PAGES = ("url", "state", "reason", "entries")
+_SITE_POLL_S = 0.5
+TEST_COLUMNS = ("passed", "ask", "decision", "entry", "why")
 
 knowledge = group("knowledge")
-
-
-for subcommand in (test, site):
-    knowledge.add_command(subcommand)
 
 
 @command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
@@ -33,7 +31,7 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as
     if dry_run:
         _preview(ctx, bot, read_files(ctx, bot, files), as_json)
         return
-    with progress.shown("adding"):
+    with progress("adding"):
         added = call(ctx, "knowledge.add", bot=bot, files=read_files(ctx, bot, files))
     show(added, as_json)
 
@@ -44,7 +42,7 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
     from chatsvc.services.knowledge.knowledge import beside, from_file
     from chatsvc.services.knowledge.previews import KnowledgeContent, PastQuestion
 
-    with progress.shown("reading") as report:
+    with progress("reading") as report:
         shown = call(ctx, "bot.show", bot=bot)
         added = [from_file(file) for file in files]
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
@@ -128,7 +126,7 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
-    with progress.shown("searching"):
+    with progress("searching"):
         findings = call(ctx, "knowledge.search", bot=bot, questions=questions)
     if as_json:
         show(findings if file else findings[0], True)
@@ -147,7 +145,7 @@ def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as
     if apply is not None:
         show(call(ctx, "knowledge.phrase_apply", bot=bot, preview=apply), as_json)
         return
-    with progress.shown("asking the model") as report:
+    with progress("asking the model") as report:
         draft = call(ctx, "knowledge.phrase", bot=bot, tier=tier)
         while draft["state"] == "running":
             report(draft["step"], draft["done"], draft["of"])
@@ -173,7 +171,7 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     from chatsvc.domain import knowledge_findings
     from chatsvc.services.knowledge import knowledge_lint
 
-    with progress.shown("reading") as report:
+    with progress("reading") as report:
         language, entries, synonyms = read_knowledge(ctx, bot)
         findings = list(knowledge_findings.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
         findings += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=report)
@@ -206,7 +204,7 @@ def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, ma
     if clear:
         show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
         return
-    with progress.shown("grouping"):
+    with progress("grouping"):
         groups = call(ctx, "knowledge.unanswered", bot=bot, limit=limit, answered=None if with_answered else False)
     if markdown:
         for group in groups:
@@ -225,3 +223,106 @@ def _describe(group: dict[str, Any]) -> None:
         echo(f"        {one_line(other)}")
     if nearest:
         echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
+
+
+def _site_settings(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
+
+
+def _print_site(website: dict[str, Any]) -> None:
+    difference, pages, edited = website.pop("difference"), website.pop("pages"), website.pop("edited")
+    show(website, False)
+    for kind, entries in {**(difference or {}), "edited": edited}.items():
+        for entry in entries:
+            echo(one_line(f"{kind:<8} {entry['question']} ({entry['source']})"))
+    show(pages, False, PAGES)
+
+
+site = group("site", "knowledge_site")
+knowledge.add_command(site)
+
+operation(
+    site,
+    "site.add",
+    "bot",
+    "url",
+    *options(include=["GLOB"], exclude=["GLOB"], max_pages=(int, MOST_PAGES)),
+    option("--every", "every_days", type=int, metavar="DAYS", default=EVERY_DAYS, show_default=True),
+    *options(review=(click.Choice(["on", "off"]), "on")),
+    arguments=_site_settings,
+)
+operation(site, "site.list", "bot", columns="id url state reason read_at changes")
+operation(site, "site.show", "site ID", prints=_print_site)
+
+
+@command(site, "sync", "site ID")
+def sync(ctx: click.Context, site: str, as_json: bool) -> None:
+    with progress("reading") as report:
+        website = call(ctx, "site.sync", site=site)
+        while website["state"] == "reading":
+            report("reading", website["progress"]["done"], website["progress"]["of"])
+            time.sleep(_SITE_POLL_S)
+            website = call(ctx, "site.state", site=site)
+    show(website, as_json)
+    if website["state"] == "failed":
+        raise CommandError(f"the website could not be read: {website['reason']}")
+
+
+operation(site, "site.apply", "site ID")
+operation(site, "site.discard", "site ID")
+operation(site, "site.remove", "site ID", confirm="this removes the website and its entries")
+
+
+@command(knowledge, "test", "[bot]", *options(file=click.Path(exists=True, dir_okay=False), junit=OutputPath(over=True)))
+def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFile | None, as_json: bool) -> None:
+    if (bot is None) == (file is None):
+        raise click.UsageError("give a BOT or --file, one of them")
+    with progress("testing"):
+        outcomes = call(ctx, "test.run", bot=bot) if file is None else _of_file(file)
+    if junit:
+        with written(junit) as output:
+            output.write(_junit(outcomes).encode())
+    show([{**outcome, "why": outcome["why"] or None} for outcome in outcomes] if not as_json else outcomes, as_json, TEST_COLUMNS)
+    if failed := sum(not outcome["passed"] for outcome in outcomes):
+        raise CommandError(f"{failed} of {counted(len(outcomes), 'test', 'tests')} failed")
+
+
+def _of_file(file: str) -> list[dict[str, Any]]:
+    """Run the tests of a bot's file in this process."""
+    from chatsvc.cli.bot_folder import read_bot
+    from chatsvc.cli.knowledge_reading import parse_knowledge
+    from chatsvc.control.rendering import test_outcome
+    from chatsvc.domain import times
+    from chatsvc.services.knowledge import bot_tests
+    from chatsvc.services.knowledge.knowledge import from_file
+
+    path = Path(file)
+    faults: list[dict[str, Any]] = []
+    here = path.absolute().is_relative_to(Path.cwd()) and ".." not in path.parts
+    folder = Path.cwd() if here else path.parent
+    read = read_bot(folder, str(path.absolute().relative_to(folder.absolute())), faults)
+    if faults:
+        raise refusals.bot_file_invalid(file=path.name, faults=faults)
+    nobody = Bot("", "", path.stem, None, "", active=True, messages_used=0, created_at=0, updated_at=0)
+    bot = nobody._replace(**read.columns)
+    (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
+    files = [from_file(item) for item in parsed or ()]
+    index = bot_tests.index_of(
+        bot, [entry for item in files for entry in item.entries], [group for item in files for group in item.synonyms]
+    )
+    return [test_outcome(item) for item in bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())]
+
+
+def _junit(outcomes: list[dict[str, Any]]) -> str:
+    failed = sum(not outcome["passed"] for outcome in outcomes)
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuite name="chatsvc" tests="{len(outcomes)}" failures="{failed}">']
+    for outcome in outcomes:
+        head = f'  <testcase classname="chatsvc" name="{_xml(outcome["ask"])}"'
+        fault = f'><failure message="{_xml(outcome["why"])}">{_xml(outcome["reply"])}</failure></testcase>'
+        lines.append(head + ("/>" if outcome["passed"] else fault))
+    return "\n".join([*lines, "</testsuite>", ""])
+
+
+def _xml(text: str) -> str:
+    """Escape a text; characters that XML cannot hold are left out."""
+    return escape("".join(letter for letter in text if letter in "\t\n\r" or (letter >= " " and letter not in "\ufffe\uffff")))

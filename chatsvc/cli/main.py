@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The module and the name of each command, and its line in the list of commands.
 COMMANDS = {
     "init": ("init:init", "Make a configuration, a data folder and a first account, bot and API key."),
-    "serve": ("serve:serve", "Run the service."),
+    "serve": ("operation_commands:serve", "Run the service."),
     "demo": ("demo:demo", "Start a temporary instance with a sample bot that answers a real message."),
     "account": ("account:account", "Manage accounts: plan, allowance, subscription, export and import."),
     "bot": ("bot:bot", "Manage bots and their settings."),

@@ -1,14 +1,20 @@
-"""Commands that are operations alone, of keys, operators, mails, captures and more; and `config show`, `usage`, `licenses`."""
+"""Commands that are operations alone, of keys, operators, mails, captures and more; and `serve`, `config show`, `usage`, `licenses`."""
 
-from typing import Any
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, command, group, operation, option, options, word
-from chatsvc.cli.output import call, echo, load_config, show
+from chatsvc.cli.output import call, echo, load_config, show, to_json
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.mails import SENT, STATES
 from chatsvc.domain.terminal import one_line
+
+if TYPE_CHECKING:
+    from chatsvc.app import App
 
 key = group("key")
 
@@ -176,3 +182,26 @@ def licenses(full: bool, as_json: bool) -> None:
     for package in packages:
         text = str(package["text"]).replace("\f", "").expandtabs()
         echo(f"{'=' * 80}\n{package['name']} {package['version'] or ''}  ({package['license']})\n{'=' * 80}\n{text}\n")
+
+
+@command(None, "serve")
+def serve(ctx: click.Context, as_json: bool) -> None:
+    # The service takes long to import.
+    import uvloop
+
+    from chatsvc import app, log
+
+    config = load_config(ctx)
+
+    def ready(started: App) -> None:
+        # A port of 0 is chosen when the listener opens.
+        base_url = f"{config.server.public_url if config.server.port or config.server.socket else started.url}/api/v2"
+        if as_json:
+            echo(to_json({"event": "listening", "url": started.url, "base_url": base_url}))
+        elif logs_json:
+            logging.getLogger("chatsvc").info("chatsvc listens on %s", started.url, extra={"fields": {"base_url": base_url}})
+        else:
+            echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
+
+    logs_json = log.set_up(config.log.format, config.log.level, access=config.log.access)
+    uvloop.run(app.serve(config, ready))

@@ -5,7 +5,11 @@ All output goes through `echo` or `to_json`: no control or invisible character r
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +22,9 @@ from chatsvc.local_user import refuse_root
 
 LARGEST_PAGE = 1000
 DOCUMENT, CONFIG = "chatsvc.document", "chatsvc.config"  # keys of the root context
+_PROGRESS_EVERY_S = 0.3
+# Takes the step, the amount done, and the total, 0 if unknown.
+Report = Callable[[str, int, int], None]
 
 
 def load_document(ctx: click.Context) -> ConfigDocument:
@@ -141,3 +148,27 @@ def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = 
 def _cell(value: Any) -> str:
     text = " ".join(_text(value).split())
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+@contextmanager
+def progress(what: str, *, prints: bool = False) -> Iterator[Report]:
+    """Show the progress of work that takes longer than a moment, unless the command `prints` to a terminal meanwhile."""
+    state, began, over = [(what, 0, 0)], time.monotonic(), threading.Event()
+
+    def show() -> None:
+        while not over.wait(_PROGRESS_EVERY_S):
+            step, done, of = state[-1]
+            far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
+            line = terminal.one_line(f"{step}{far}, {time.monotonic() - began:.0f} s")
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
+        print("\r\033[K", end="", file=sys.stderr, flush=True)  # noqa: T201
+
+    thread = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() and not (prints and sys.stdout.isatty()) else None
+    if thread:
+        thread.start()
+    try:
+        yield lambda step, done, of: state.__setitem__(0, (step, done, of))
+    finally:
+        over.set()
+        if thread:
+            thread.join()

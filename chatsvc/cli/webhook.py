@@ -6,10 +6,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from chatsvc.cli import progress
 from chatsvc.cli.files import InputPath, open_input, read_secret
 from chatsvc.cli.operations import BOT, EVENT, command, group, operation, option, options
-from chatsvc.cli.output import call, load_config, pages, show
+from chatsvc.cli.output import call, load_config, pages, progress, show
 from chatsvc.domain.errors import CommandError
 
 ATTEMPT_COLUMNS = "id at event record_id success status_code error duration_ms url"
@@ -60,7 +59,7 @@ operation(webhook, "webhook.attempts", "bot", *options(limit=(click.IntRange(1, 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = []
-    with progress.shown("sending again") as far:
+    with progress("sending again") as far:
         for page in pages(ctx, "webhook.resend_failed", bot=bot, since=since):
             sent += page["attempts"]
             far("sending again: events", len(sent), len(sent) + page["left"])

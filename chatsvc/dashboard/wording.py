@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats
-from chatsvc.doctor.report import Finding
+from chatsvc.doctor import Finding
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.knowledge_files.parsed import FileFault
 from chatsvc.domain.models import Conversation

@@ -9,17 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from chatsvc.config import Config
-from chatsvc.doctor import report
-from chatsvc.doctor.report import Finding
+from chatsvc.doctor import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.local_user import user_name
-from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.examination import Examined
-from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
-from chatsvc.store.sqlite.examination import examine
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30
@@ -30,7 +26,7 @@ AHEAD_MS = 5 * 60_000
 def configuration(config: Config) -> Iterator[Finding]:
     """Check who may read and write the configuration file."""
     if config.path is None:
-        yield report.warning("configuration", "configuration_absent")
+        yield Finding.warning("configuration", "configuration_absent")
         return
     file = str(config.path)
     try:
@@ -38,20 +34,20 @@ def configuration(config: Config) -> Iterator[Finding]:
     except PermissionError:
         mode = 0
     if mode & stat.S_IWOTH:
-        yield report.fault("configuration", "configuration_writable", file=file)
+        yield Finding.fault("configuration", "configuration_writable", file=file)
     elif mode & stat.S_IROTH and config.path_holds_secrets:
-        yield report.warning("configuration", "configuration_exposed", file=file)
+        yield Finding.warning("configuration", "configuration_exposed", file=file)
     else:
-        yield report.ok("configuration", "configuration_good", file=file)
+        yield Finding.ok("configuration", "configuration_good", file=file)
 
 
 def folder(config: Config) -> Iterator[Finding]:
     """Check the data folder: its rights, its owner, and the free space of its disk."""
     path = config.data_dir
     if not path.exists():
-        yield report.fault("data folder", "folder_missing", folder=str(path))
+        yield Finding.fault("data folder", "folder_missing", folder=str(path))
     elif not path.is_dir():
-        yield report.fault("data folder", "folder_is_file", folder=str(path))
+        yield Finding.fault("data folder", "folder_is_file", folder=str(path))
     else:
         yield from _rights(path)
         yield from _disk(path)
@@ -61,28 +57,28 @@ def _rights(path: Path) -> Iterator[Finding]:
     status = path.stat()
     uid, name = status.st_uid, str(path)
     if status.st_mode & 0o077:
-        yield report.fault("data folder", "folder_exposed", folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
+        yield Finding.fault("data folder", "folder_exposed", folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
     if strangers:
-        yield report.fault("data folder", "folder_mixed", folder=name, files=strangers[:5])
+        yield Finding.fault("data folder", "folder_mixed", folder=name, files=strangers[:5])
     if os.geteuid() not in (0, uid):
-        yield report.fault("data folder", "folder_foreign", folder=name)
+        yield Finding.fault("data folder", "folder_foreign", folder=name)
     elif uid == 0 and is_packaged():
-        yield report.warning("data folder", "folder_of_root", folder=name, user=PACKAGED)
+        yield Finding.warning("data folder", "folder_of_root", folder=name, user=PACKAGED)
     elif not is_writable(path):
-        yield report.fault("data folder", "folder_read_only", folder=name)
+        yield Finding.fault("data folder", "folder_read_only", folder=name)
     elif not status.st_mode & 0o077 and not strangers:
-        yield report.ok("data folder", "folder_good", folder=name)
+        yield Finding.ok("data folder", "folder_good", folder=name)
 
 
 def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path).free
     if free < LITTLE_BYTES:
-        yield report.fault("disk", "disk_full", folder=str(path), free=free)
+        yield Finding.fault("disk", "disk_full", folder=str(path), free=free)
     elif free < TIGHT_BYTES:
-        yield report.warning("disk", "disk_tight", folder=str(path), free=free)
+        yield Finding.warning("disk", "disk_tight", folder=str(path), free=free)
     else:
-        yield report.ok("disk", "disk_good", free=free)
+        yield Finding.ok("disk", "disk_good", free=free)
 
 
 def temporary() -> Iterator[Finding]:
@@ -90,41 +86,13 @@ def temporary() -> Iterator[Finding]:
     try:
         folder = tempfile.gettempdir()
     except OSError as fault:
-        yield report.fault("temporary files", "temporary_missing", reason=fault.strerror)
+        yield Finding.fault("temporary files", "temporary_missing", reason=fault.strerror)
         return
     free = shutil.disk_usage(folder).free
     if free < LITTLE_BYTES:
-        yield report.warning("temporary files", "temporary_tight", folder=folder, free=free)
+        yield Finding.warning("temporary files", "temporary_tight", folder=folder, free=free)
     else:
-        yield report.ok("temporary files", "temporary_good", folder=folder)
-
-
-def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], Examined | None]:
-    """Check the database, its content for at most `limit_s` seconds. Returns the findings and the facts that others need."""
-    path = Folder(config.data_dir).database
-    file = str(path)
-    if not path.exists():
-        return [report.warning("database", "database_absent", file=file)], None
-    if not os.access(path, os.R_OK | os.W_OK):
-        return [report.fault("database", "database_closed", file=file)], None
-    tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
-    try:
-        contents = examine(path, tiers, limit_s)
-    except StoreUnavailable as outage:
-        return [report.fault("database", "database_unreadable", file=file, reason=str(outage))], None
-    except SchemaTooNew as newer:
-        return [report.fault("database", "database_newer", file=file, reason=str(newer))], None
-    if contents.problems:
-        return [report.fault("database", "database_damaged", file=file, problems=contents.problems)], contents
-    findings = [report.ok("database", "database_good", file=file, schema=contents.schema_version)]
-    if not contents.checked and limit_s:
-        findings = [report.warning("database", "database_unchecked", file=file, seconds=round(limit_s))]
-    return [*findings, *bots(contents)], contents
-
-
-def bots(examined: Examined) -> Iterator[Finding]:
-    """Name the bots that cannot answer."""
-    return (report.warning("knowledge", "knowledge_empty", bot=name) for name in examined.mute)
+        yield Finding.ok("temporary files", "temporary_good", folder=folder)
 
 
 _CHANNEL_FAULTS = {TOKEN_REFUSED: "channel_token_refused", TOKEN_ELSEWHERE: "channel_token_elsewhere"}
@@ -135,14 +103,14 @@ def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: 
     """Name the faults that messaging platforms have told, and callbacks that are not called."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
-            yield report.fault("channels", _CHANNEL_FAULTS[fault], bot=bot, channel=channel)
+            yield Finding.fault("channels", _CHANNEL_FAULTS[fault], bot=bot, channel=channel)
     for bot, channel, verified_at, heard_at in examined.heard_channels if examined else ():
         if platforms[channel].callback_path is None:
             continue
         if verified_at is None:
-            yield report.warning("channels", "channel_unverified", bot=bot, channel=channel)
+            yield Finding.warning("channels", "channel_unverified", bot=bot, channel=channel)
         elif now - heard_at >= SILENT_MS:
-            yield report.warning("channels", "channel_silent", bot=bot, channel=channel, days=(now - heard_at) // DAY_MS)
+            yield Finding.warning("channels", "channel_silent", bot=bot, channel=channel, days=(now - heard_at) // DAY_MS)
 
 
 def master_key_of(config: Config) -> bytes | None:
@@ -163,27 +131,27 @@ def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
     if config.given_master_key is None:
         if not path.exists():
             if examined is not None:
-                yield report.fault("master key", "master_key_missing", file=file)
+                yield Finding.fault("master key", "master_key_missing", file=file)
             return
         if path.stat().st_mode & 0o077:
-            yield report.fault("master key", "master_key_exposed", file=file)
+            yield Finding.fault("master key", "master_key_exposed", file=file)
     if key is None:
-        yield report.fault("master key", "master_key_invalid", file=file)
+        yield Finding.fault("master key", "master_key_invalid", file=file)
     elif examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
-        yield report.fault("master key", "master_key_other")
+        yield Finding.fault("master key", "master_key_other")
     elif config.given_master_key is not None:
-        yield report.ok("master key", "master_key_configured")
+        yield Finding.ok("master key", "master_key_configured")
     elif not path.stat().st_mode & 0o077:
-        yield report.ok("master key", "master_key_good", file=file)
+        yield Finding.ok("master key", "master_key_good", file=file)
 
 
 def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
     if now < EARLIEST_MS:
-        yield report.fault("clock", "clock_early", time=with_millis(now))
+        yield Finding.fault("clock", "clock_early", time=with_millis(now))
     elif examined is not None and examined.newest > now + AHEAD_MS:
-        yield report.fault("clock", "clock_behind", time=with_millis(now), newest=with_millis(examined.newest))
+        yield Finding.fault("clock", "clock_behind", time=with_millis(now), newest=with_millis(examined.newest))
     else:
-        yield report.ok("clock", "clock_good", time=with_millis(now))
+        yield Finding.ok("clock", "clock_good", time=with_millis(now))
 
 
 def backups(config: Config, now: int) -> Iterator[Finding]:
@@ -193,19 +161,19 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
     while not existing.exists():
         existing = existing.parent
     if settings.every_s is None:
-        yield report.warning("backups", "backups_unscheduled")
+        yield Finding.warning("backups", "backups_unscheduled")
         return
     folder = str(settings.folder)
     files = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not is_writable(existing):
         user = owner_of(config.data_dir) if config.data_dir.exists() else "its owner"
-        yield report.fault("backups", "backups_read_only", folder=folder, place=str(existing), user=user)
+        yield Finding.fault("backups", "backups_read_only", folder=folder, place=str(existing), user=user)
     elif not files:
-        yield report.warning("backups", "backups_none", folder=folder)
+        yield Finding.warning("backups", "backups_none", folder=folder)
     elif now / 1000 - files[-1].stat().st_mtime > 2 * settings.every_s + 3600:
-        yield report.fault("backups", "backups_late", last=files[-1].name)
+        yield Finding.fault("backups", "backups_late", last=files[-1].name)
     else:
-        yield report.ok("backups", "backups_good", count=len(files), folder=folder, last=files[-1].name)
+        yield Finding.ok("backups", "backups_good", count=len(files), folder=folder, last=files[-1].name)
 
 
 PACKAGED = "chatsvc"  # the user of the Debian package

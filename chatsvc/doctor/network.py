@@ -9,8 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatsvc.config import Config
-from chatsvc.doctor import files, report
-from chatsvc.doctor.report import Finding
+from chatsvc.doctor import Finding, files
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
 from chatsvc.outbound.egress import client_context
@@ -28,16 +27,16 @@ _LISTENING = {
 
 def running(config: Config, *, may_connect: bool, connections: Mapping[str, int], store_fault: str | None) -> Iterator[Finding]:
     """Report that the service runs, its store's fault, and its outbound connections."""
-    yield report.ok("service", "service_running", where=_where(config))
+    yield Finding.ok("service", "service_running", where=_where(config))
     if store_fault:
-        yield report.fault("store", "store_fault", fault=store_fault)
-    yield report.ok("egress", "egress_opened" if may_connect else "egress_refused", counts=dict(connections))
+        yield Finding.fault("store", "store_fault", fault=store_fault)
+    yield Finding.ok("egress", "egress_opened" if may_connect else "egress_refused", counts=dict(connections))
 
 
 def stopped(config: Config) -> Iterator[Finding]:
     """Report that the service does not run, and whether it could listen on its address."""
     server, where = config.server, _where(config)
-    yield report.warning("service", "service_stopped")
+    yield Finding.warning("service", "service_stopped")
     if server.socket:
         yield from _socket(server.socket)
         return
@@ -45,10 +44,10 @@ def stopped(config: Config) -> Iterator[Finding]:
         return
     try:
         with socket.create_server((server.host, server.port), family=socket.AF_INET6 if ":" in server.host else socket.AF_INET):
-            yield report.ok("listener", "listener_free", where=where)
+            yield Finding.ok("listener", "listener_free", where=where)
     except OSError as problem:
         code = _LISTENING.get(problem.errno or 0, "listener_unusable")
-        yield report.fault("listener", code, where=where, reason=problem.strerror or str(problem))
+        yield Finding.fault("listener", code, where=where, reason=problem.strerror or str(problem))
 
 
 def _where(config: Config) -> str:
@@ -58,11 +57,11 @@ def _where(config: Config) -> str:
 
 def _socket(path: Path) -> Iterator[Finding]:
     if not path.parent.is_dir():
-        yield report.fault("listener", "listener_folder_missing", file=str(path), folder=str(path.parent))
+        yield Finding.fault("listener", "listener_folder_missing", file=str(path), folder=str(path.parent))
     elif not files.is_writable(path.parent):
-        yield report.fault("listener", "listener_folder_closed", file=str(path), folder=str(path.parent))
+        yield Finding.fault("listener", "listener_folder_closed", file=str(path), folder=str(path.parent))
     else:
-        yield report.ok("listener", "listener_possible", file=str(path))
+        yield Finding.ok("listener", "listener_possible", file=str(path))
 
 
 def public_url(config: Config) -> Iterator[Finding]:
@@ -73,9 +72,9 @@ def public_url(config: Config) -> Iterator[Finding]:
         return
     port = url.port or (443 if url.scheme == "https" else 80)
     if port != server.port:
-        yield report.warning("public_url", "public_url_port", url=server.public_url, port=server.port)
+        yield Finding.warning("public_url", "public_url_port", url=server.public_url, port=server.port)
     elif (url.scheme == "https") is not server.speaks_https:
-        yield report.warning("public_url", "public_url_scheme", url=server.public_url, scheme="https" if server.speaks_https else "http")
+        yield Finding.warning("public_url", "public_url_scheme", url=server.public_url, scheme="https" if server.speaks_https else "http")
 
 
 def certificates(config: Config) -> Iterator[Finding]:
@@ -90,20 +89,20 @@ def certificates(config: Config) -> Iterator[Finding]:
         period = validity(Path(tls.cert_file).read_bytes())
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
-        yield report.fault("certificate", "certificate_unusable", file=file, key_file=str(tls.key_file), reason=why)
+        yield Finding.fault("certificate", "certificate_unusable", file=file, key_file=str(tls.key_file), reason=why)
         return
     now, host = time.time(), urlsplit(config.server.public_url).hostname or ""
     day = time.strftime("%Y-%m-%d", time.gmtime(period.end))
     if now > period.end:
-        yield report.fault("certificate", "certificate_expired", file=file, day=day)
+        yield Finding.fault("certificate", "certificate_expired", file=file, day=day)
     elif now < period.begin:
-        yield report.fault("certificate", "certificate_early", file=file)
+        yield Finding.fault("certificate", "certificate_early", file=file)
     elif period.names and period.names.isdisjoint({host, f"*.{host.partition('.')[2]}"}):
-        yield report.fault("certificate", "certificate_for_others", file=file, host=host)
+        yield Finding.fault("certificate", "certificate_for_others", file=file, host=host)
     elif period.end - now < SOON_S:
-        yield report.warning("certificate", "certificate_ending", file=file, day=day)
+        yield Finding.warning("certificate", "certificate_ending", file=file, day=day)
     else:
-        yield report.ok("certificate", "certificate_good", file=file, day=day)
+        yield Finding.ok("certificate", "certificate_good", file=file, day=day)
 
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:
@@ -112,7 +111,7 @@ def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True)
         try:
             client_context(ca_file)
         except OSError as problem:
-            yield report.fault(
+            yield Finding.fault(
                 "webhooks", "authorities_unusable", section=section, file=str(ca_file), reason=problem.strerror or str(problem)
             )
     listeners = [] if config.server.socket else [(config.server.host, config.server.port)]
@@ -123,8 +122,8 @@ def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True)
             if target.address is None and resolve:
                 socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         except TargetRefused as refusal:
-            yield report.fault("webhooks", "webhook_refused", bot=bot, reason=str(refusal))
+            yield Finding.fault("webhooks", "webhook_refused", bot=bot, reason=str(refusal))
         except OSError as problem:
-            yield report.fault("webhooks", "webhook_unresolved", bot=bot, reason=problem.strerror or str(problem))
+            yield Finding.fault("webhooks", "webhook_unresolved", bot=bot, reason=problem.strerror or str(problem))
         else:
-            yield report.ok("webhooks", "webhook_good", bot=bot, host=target.host)
+            yield Finding.ok("webhooks", "webhook_good", bot=bot, host=target.host)

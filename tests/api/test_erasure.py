@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.control.rendering import conversations as conversations_json
+from chatsvc.control import rendering
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.conversations import erasure
 from chatsvc.store import erasure as stored
@@ -39,9 +39,9 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
     assert readable(config, "Selin", "üzere")
     erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
     gone = {"conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4}
-    assert conversations_json.erased(erased) == {"user_id": "v", **NOTHING, **gone}
+    assert rendering.erased(erased) == {"user_id": "v", **NOTHING, **gone}
     assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
-    assert conversations_json.erased(await erasure.erase(caller.app.services, ADMIN, user_id="v")) == {"user_id": "v", **NOTHING}
+    assert rendering.erased(await erasure.erase(caller.app.services, ADMIN, user_id="v")) == {"user_id": "v", **NOTHING}
 
 
 async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:

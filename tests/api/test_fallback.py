@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.control.rendering import conversations as conversations_json
+from chatsvc.control import rendering
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Evidence, Reply
 from chatsvc.services.accounts import bots
@@ -66,7 +66,7 @@ async def test_the_origin_of_a_reply_is_the_operators_alone(desk: Caller, engine
     await desk.send("bye", "v")
     (listed,) = (await desk.get("/conversations")).json["data"]
     shown = await conversations.show(desk.app.services, ADMIN, conversation=listed["id"])
-    asked, hi, _, fallen, _, bye = (message["evidence"] for message in conversations_json.thread(shown)["messages"])  # type: ignore[attr-defined]
+    asked, hi, _, fallen, _, bye = (message["evidence"] for message in rendering.thread(shown)["messages"])  # type: ignore[attr-defined]
     assert (asked, bye) == (None, None)
     assert hi == {"entries": [{"id": "k1", "score": 0.75}, {"id": "k2", "score": 0.5}], "decision": None, "confidence": None}
     entries = {entry.answer: entry.id for entry in await knowledge.list_all(desk.app.services, ADMIN, bot=desk.bot)}

@@ -14,8 +14,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.control.rendering import installation as installation_json
-from chatsvc.control.rendering import knowledge as knowledge_json
+from chatsvc.control import rendering
 from chatsvc.domain import profiles, websites
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Exchange
@@ -52,7 +51,7 @@ async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
     new: list[Any] = []
     for i in range(1, len(records), 7):
         new += [one._asdict() for one in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
-    return {**installation_json.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
+    return {**rendering.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ async def answers(caller: Caller) -> list[Any]:
     found += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
     found += [
         await accounts.show(services, ADMIN, account=caller.account),
-        knowledge_json.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
+        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
     ]
     found += [
         (await captures.list_requests(services, ADMIN, bot=caller.bot)).items,

@@ -8,7 +8,7 @@ from typing import Any
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
-from chatsvc.control.rendering import knowledge as knowledge_json
+from chatsvc.control import rendering
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import accounts
 from chatsvc.services.administration import perform
@@ -23,7 +23,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 async def groups(caller: Caller) -> list[dict[str, Any]]:
     """The groups that the command would show."""
-    return [knowledge_json.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
+    return [rendering.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
 
 
 async def test_a_question_without_an_answer_is_counted_whatever_its_spelling(

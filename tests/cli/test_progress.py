@@ -14,12 +14,12 @@ from contextlib import contextmanager
 import pytest
 from click.testing import CliRunner
 
-from chatsvc.cli import progress, webhook
+from chatsvc.cli import webhook
 
 LONG = """
 import time
-from chatsvc.cli import progress
-with progress.shown("adding", prints={prints}) as far:
+from chatsvc.cli.output import progress
+with progress("adding", prints={prints}) as far:
     for number in range(10):
         far("adding: lines", 1000 * number, 10000)
         time.sleep(0.1)
@@ -70,7 +70,7 @@ def test_sending_again_tells_how_many_of_all_events_are_sent(monkeypatch: pytest
         yield lambda *step: steps.append(step)
 
     sent = {"success": True}
-    monkeypatch.setattr(progress, "shown", shown)
+    monkeypatch.setattr(webhook, "progress", shown)
     monkeypatch.setattr(webhook, "pages", lambda *_, **__: [{"attempts": [sent, sent], "left": 3}, {"attempts": [sent] * 3, "left": 0}])
     done = CliRunner().invoke(webhook.resend, ["--bot", "x", "--failed-since", "2026-01-01", "--json"])
     assert (done.exit_code, len(json.loads(done.stdout))) == (0, 5)

@@ -14,7 +14,7 @@ from chatsvc import translations
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.pages import usage
 from chatsvc.dashboard.wording import finding as worded
-from chatsvc.doctor import report
+from chatsvc.doctor import Finding
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.times import DAY_MS, start_of_day
@@ -293,7 +293,7 @@ def test_each_finding_is_worded(language: str) -> None:
         words = worded(language, finding)
         assert words.found
         assert (words.remedy is None) == (finding.state == "ok")
-    lists = worded(language, report.fault("database", "database_damaged", file="x", problems=["a", "b"]))
+    lists = worded(language, Finding.fault("database", "database_damaged", file="x", problems=["a", "b"]))
     assert "a, b" in lists.found
-    assert "8080" in worded(language, report.warning("public_url", "public_url_port", url="x", port=8080)).found
-    assert "model 3" in worded(language, report.ok("egress", "egress_opened", counts={"model": 3})).found
+    assert "8080" in worded(language, Finding.warning("public_url", "public_url_port", url="x", port=8080)).found
+    assert "model 3" in worded(language, Finding.ok("egress", "egress_opened", counts={"model": 3})).found

@@ -14,7 +14,7 @@ from aiohttp import ClientSession, CookieJar
 from chatsvc.app import App
 from chatsvc.config import Config, Secret
 from chatsvc.config.model import Notices, Smtp
-from chatsvc.doctor import mail
+from chatsvc.doctor import servers
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.metrics.collector import Exposition
 from chatsvc.outbound.egress import Egress
@@ -97,7 +97,7 @@ async def test_metrics_count_outcomes_and_what_waits(app: App, caller: Caller, m
 async def codes(config: Config, smtp: Smtp | None, egress: Egress | None = None) -> list[str]:
     """Examine as doctor does, in a thread."""
     examined = replace(config, notices=Notices(smtp))
-    found = await asyncio.to_thread(lambda: list(mail.server(examined, egress)))
+    found = await asyncio.to_thread(lambda: list(servers.mail(examined, egress or Egress())))
     assert all("secret" not in str(finding.facts) for finding in found)
     return [finding.code for finding in found]
 

@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 
 from chatsvc.config import Config
 from chatsvc.config.model import Notices
-from chatsvc.control.rendering.conversations import thread
+from chatsvc.control.rendering import thread
 from chatsvc.domain.mails import ANSWERS_A_DAY, MailOutcome
 from chatsvc.services.administration import perform
 from chatsvc.services.messages import web_visits

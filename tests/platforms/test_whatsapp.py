@@ -16,8 +16,7 @@ from aiohttp import web
 
 from chatsvc.cli import conversation
 from chatsvc.config import Config
-from chatsvc.control.rendering.conversations import thread, transcripts
-from chatsvc.control.rendering.delivery import sends
+from chatsvc.control.rendering import sends, thread, transcripts
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.doctor.postgres import server as findings_of
+from chatsvc.doctor.store import server_findings as findings_of
 from chatsvc.store.examination import ServerState
 from tests.cli.support import Site
 from tests.postgres import PASSWORD, Postgres

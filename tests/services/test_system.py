@@ -17,8 +17,7 @@ from chatsvc import translations
 from chatsvc.app import App
 from chatsvc.cli.doctor import worded
 from chatsvc.config import load
-from chatsvc.doctor import examination, report
-from chatsvc.doctor.report import OK, Finding
+from chatsvc.doctor import OK, Finding
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.tallies import Histogram
 from chatsvc.services.administration import perform
@@ -76,7 +75,7 @@ async def test_the_latest_examination_is_cached_and_renewed_once_it_is_old(app: 
     assert first == await done(app, "doctor.show")
     (app.config.data_dir / "master.key").chmod(0o644)
     # A fault that a partial examination cannot find stays until the next whole one.
-    damaged = report.fault("database", "database_damaged", file="x", problems=["y"])
+    damaged = Finding.fault("database", "database_damaged", file="x", problems=["y"])
     app.services.part(ExaminationCache).latest = first._replace(findings=[*first.findings, damaged])
     clock.advance(301)
 
@@ -91,11 +90,11 @@ async def test_an_examination_that_hangs_ends_in_time_with_what_it_found(app: Ap
     blocked = threading.Event()
 
     def hangs(*_: object) -> Iterator[Finding]:
-        yield report.warning("configuration", "configuration_absent")
+        yield Finding.warning("configuration", "configuration_absent")
         blocked.wait(5)
 
     monkeypatch.setattr(doctor, "LIMIT_S", 0.05)
-    monkeypatch.setattr(examination, "examine", hangs)
+    monkeypatch.setattr(doctor, "examine", hangs)
     found = await done(app, "doctor.run")
     blocked.set()
     assert [finding.code for finding in found.findings] == ["configuration_absent", "examination_unfinished"]

@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from chatsvc.config import Config
-from chatsvc.control.rendering import delivery as delivery_json
+from chatsvc.control import rendering
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
 from chatsvc.services.accounts import webhooks
@@ -53,7 +53,7 @@ async def attempts(caller: Caller) -> list[dict[str, Any]]:
     after = None
     while True:
         page = await webhooks.attempts(caller.app.services, ADMIN, bot=caller.bot, limit=1000, after=after)
-        found += [delivery_json.attempt(attempt) for attempt in page.items]
+        found += [rendering.attempt(attempt) for attempt in page.items]
         after = page.next
         if after is None:
             return found[::-1]

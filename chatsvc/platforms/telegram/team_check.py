@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 from chatsvc.config import Config
-from chatsvc.doctor import report
-from chatsvc.doctor.report import Finding
+from chatsvc.doctor import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
@@ -23,12 +22,12 @@ def examine(config: Config, examined: Examined | None, egress: Egress | None) ->
         return
     if egress is not None:
         if settings.token is None:
-            yield report.fault("notices", "team_without_token")
+            yield Finding.fault("notices", "team_without_token")
         else:
             client = TelegramClient(egress, config.channels[NAME], settings.token.reveal())
             yield asyncio.run(_asked(client, settings.chat_id))
     if examined is not None and examined.team_fault == TOKEN_ELSEWHERE:
-        yield report.fault("notices", "notices_token_elsewhere")
+        yield Finding.fault("notices", "notices_token_elsewhere")
 
 
 async def _asked(client: TelegramClient, chat: int) -> Finding:
@@ -36,13 +35,13 @@ async def _asked(client: TelegramClient, chat: int) -> Finding:
         try:
             await client.call("getMe", {}, LIMIT_S)
         except SendingRefused as refusal:
-            return report.fault("notices", "team_token_refused", answer=str(refusal))
+            return Finding.fault("notices", "team_token_refused", answer=str(refusal))
         try:
             await client.call("getChat", {"chat_id": chat}, LIMIT_S)
         except SendingRefused as refusal:
-            return report.fault("notices", "team_chat_refused", chat=chat, answer=str(refusal))
+            return Finding.fault("notices", "team_chat_refused", chat=chat, answer=str(refusal))
     except (NotConnected, RetryLater, SendingUncertain) as fault:
-        return report.fault("notices", "team_unreachable", reason=str(fault))
+        return Finding.fault("notices", "team_unreachable", reason=str(fault))
     finally:
         await client.close()
-    return report.ok("notices", "team_good")
+    return Finding.ok("notices", "team_good")

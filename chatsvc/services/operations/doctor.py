@@ -1,19 +1,23 @@
-"""Runs `chatsvc doctor`'s examination in the running service, and caches the result for the dashboard."""
+"""`chatsvc doctor`'s examination of the installation. In the running service its result is cached for the dashboard."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc import background, config
-from chatsvc.config import Config
+from chatsvc import background, config, timezones
+from chatsvc.config import Config, ConfigError
+from chatsvc.doctor import Finding
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.errors import CommandError
+from chatsvc.domain.platforms import Platform
+from chatsvc.domain.times import now_ms
+from chatsvc.outbound.egress import Egress
 
 if TYPE_CHECKING:
-    from chatsvc.doctor.examination import Extent
-    from chatsvc.doctor.report import Finding
     from chatsvc.services.services import Services
 
 LIMIT_S = 60
@@ -21,6 +25,22 @@ DATABASE_S = 20.0
 FRESH_MS = 5 * 60_000
 # Findings of a whole examination alone, which a later partial one keeps.
 _WHOLE_ONLY = ("model_", "mail_", "team_", "channel_unreachable", "database_damaged", "database_unchecked", "webhook_unresolved")
+
+
+class Extent(NamedTuple):
+    """Extent of an examination.
+
+    network: connect to the model server and look names up. models: ask for its list of models, which loads a large library.
+    database_s: time for the check of the database in seconds, None for no limit, 0 for no check. egress: ledger of connections.
+    """
+
+    network: bool = True
+    models: bool = True
+    database_s: float | None = None
+    egress: Egress | None = None
+
+
+WHOLE = Extent()
 
 
 class Examination(NamedTuple):
@@ -49,8 +69,6 @@ class ExaminationCache:
 
 async def run(services: Services, _: Caller) -> Examination:
     """Examine the installation now. The database's content for at most DATABASE_S, everything for at most LIMIT_S."""
-    from chatsvc.doctor.examination import Extent
-
     examination = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
     services.part(ExaminationCache).latest = examination
     return examination
@@ -66,8 +84,6 @@ async def show(services: Services, _: Caller) -> Examination | None:
 
 
 async def _refresh(services: Services) -> None:
-    from chatsvc.doctor.examination import Extent
-
     examination = await _examine(services, Extent(network=False, models=False, database_s=0))
     cache = services.part(ExaminationCache)
     earlier = [finding for finding in cache.latest.findings if finding.code.startswith(_WHOLE_ONLY)] if cache.latest else []
@@ -75,24 +91,18 @@ async def _refresh(services: Services) -> None:
 
 
 async def _examine(services: Services, extent: Extent) -> Examination:
-    from chatsvc.doctor import report
-    from chatsvc.doctor.examination import examine
-    from chatsvc.services.accounts import channel_secrets
-    from chatsvc.services.operations import stores
-
     at = services.clock()
     findings: list[Finding] = []
 
     def collect() -> None:
-        load, service = partial(_load, services.config), partial(_service, services)
-        for finding in examine(load, service, stores.examine_server, channel_secrets.token_of, services.platforms, extent):
+        for finding in examine(partial(_load, services.config), partial(_service, services), services.platforms, extent):
             findings.append(finding)  # noqa: PERF402  # those found before the time is over count
 
     try:
         await asyncio.wait_for(services.offload(collect), LIMIT_S)
     except TimeoutError:
         # The thread may still add to its list.
-        return Examination(at, [*findings, report.warning("examination", "examination_unfinished", seconds=LIMIT_S)])
+        return Examination(at, [*findings, Finding.warning("examination", "examination_unfinished", seconds=LIMIT_S)])
     return Examination(at, findings)
 
 
@@ -113,3 +123,65 @@ def _service(services: Services, loaded: Config) -> Iterator[Finding]:
     egress = services.egress
     connections = egress.opened if egress.allowed else egress.refused
     return network.running(loaded, may_connect=egress.allowed, connections=connections, store_fault=services.db.fault)
+
+
+def examine(
+    load: Callable[[], Config], service: Callable[[Config], Iterator[Finding]], platforms: Mapping[str, Platform], extent: Extent = WHOLE
+) -> Iterator[Finding]:
+    """Check the installation whose configuration `load` returns; raises nothing for its faults.
+
+    `service` checks the running service, or whether it could listen.
+    """
+    try:
+        config = load()
+    except ConfigError as faulty:
+        for line in str(faulty).splitlines():
+            yield Finding.fault("configuration", "configuration_invalid", fault=line)
+        return
+    except OSError as unreadable:
+        yield Finding.fault("configuration", "configuration_unreadable", file=str(unreadable.filename), reason=unreadable.strerror)
+        return
+    except CommandError as refusal:
+        yield Finding.fault("configuration", "configuration_untrusted", fault=str(refusal))
+        return
+    try:
+        yield from _checks(config, service, platforms, extent)
+    except PermissionError as closed:
+        yield Finding.fault("data folder", "folder_closed", file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
+
+
+def _checks(
+    config: Config, service: Callable[[Config], Iterator[Finding]], platforms: Mapping[str, Platform], extent: Extent
+) -> Iterator[Finding]:
+    # Imported on use: a service that is not examined needs none of them.
+    from chatsvc.doctor import files, network, servers, store
+    from chatsvc.services.accounts import channel_secrets
+    from chatsvc.services.operations import stores
+
+    now, may_connect, egress = now_ms(), extent.network and config.egress == "all", extent.egress or Egress()
+    yield from files.configuration(config)
+    yield from files.folder(config)
+    yield from files.temporary()
+    in_file = config.store is None
+    findings, examined = store.sqlite(config, extent.database_s) if in_file else store.postgres(config, stores.examine_server)
+    yield from findings
+    yield from files.master_key(config, examined)
+    yield from files.clock(now, examined)
+    if (older := timezones.use_newest_zones()) is not None:  # not used here, but other programs of the machine use them
+        yield Finding.ok("time zones", "zones_old", system=older or "?", shipped=timezones.SHIPPED)
+    yield from service(config)
+    yield from network.public_url(config)
+    yield from network.certificates(config)
+    if may_connect:
+        yield from servers.model(config, egress, with_models=extent.models)
+        yield from servers.mail(config, egress)
+    for platform in platforms.values():
+        if platform.examine:
+            yield from resolve_name(platform.examine)(config, examined, egress if may_connect else None)
+    yield from network.webhooks(config, examined, resolve=may_connect)
+    noted = list(files.channels(examined, platforms, now))
+    yield from noted
+    if may_connect:
+        tokens = servers.tokens(config, examined, channel_secrets.token_of, platforms, egress)
+        yield from (finding for finding in tokens if finding not in noted)
+    yield from files.backups(config, now)

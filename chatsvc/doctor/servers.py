@@ -1,0 +1,173 @@
+"""Checks of the servers that the service talks to: that of the model, that of mails, and the platforms of channels. Nothing is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chatsvc.config import Config
+from chatsvc.doctor import Finding, files
+from chatsvc.domain.platforms import Platform
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.resolver import LookupFailed
+from chatsvc.store.examination import Examined, PlatformChannel
+from chatsvc.store.master_key import MasterKey
+
+if TYPE_CHECKING:
+    from chatsvc.engines.anthropic.faults import ModelFault
+    from chatsvc.engines.anthropic.provider import Provider
+
+_WAIT_S = 5.0
+_REFUSED_KEY = frozenset({401, 403})
+_NO_SUCH_PATH = frozenset({404, 405})
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_AT_ONCE = 10
+# The codes of findings by those of the mail server's faults.
+_MAIL_FINDINGS = {
+    "no_password": "mail_without_password",
+    "auth_failed": "mail_refuses_login",
+    "auth_missing": "mail_without_login",
+    "starttls_missing": "mail_without_starttls",
+    "tls_failed": "mail_untrusted",
+    "dns_failed": "mail_unknown",
+    "greeting": "mail_troubled",
+}
+
+TokenOf = Callable[[MasterKey, str, bytes], str | None]
+
+
+def model(config: Config, egress: Egress, *, with_models: bool = True) -> Iterator[Finding]:
+    """Check the model server of the tiers by an empty request, which costs nothing.
+
+    `with_models` also checks that the server lists the models of the tiers.
+    """
+    models = {tier.model for tier in config.models.values() if tier.engine == "anthropic"}
+    if not models:
+        return
+
+    from chatsvc.engines.anthropic.provider import Provider
+
+    settings = config.anthropic
+    key = settings.api_key.reveal() if settings.api_key else None
+    provider = Provider.of(settings.base_url, key, settings.platform, settings.region, settings.project)
+    if provider.needs_key and key is None:
+        yield Finding.warning("model server", "model_without_key")
+    elif provider.missing:
+        yield Finding.fault("model server", "model_lacks_packages", platform=provider.platform)
+    elif provider.fault:
+        yield Finding.fault("model server", "model_address_invalid", reason=provider.fault)
+    else:
+        yield asyncio.run(_examine_model(provider, egress, sorted(models), with_models=with_models))
+
+
+async def _examine_model(provider: Provider, egress: Egress, models: list[str], *, with_models: bool) -> Finding:
+    """Ask with the provider's library: slow to load, but it sees what the service sees."""
+    from chatsvc.engines.anthropic.client import Client
+    from chatsvc.engines.anthropic.faults import ModelFault
+
+    client = Client(provider, egress)
+    url, where = client.url, urlsplit(client.url).netloc
+    try:
+        try:
+            async with asyncio.timeout(_WAIT_S):
+                await client.probe(models[0])
+        except TimeoutError:
+            return Finding.fault("model server", "model_unreachable", where=where, reason="timed out")
+        except ModelFault as fault:
+            judged = _judged(fault, where, url)
+            if judged is not None:
+                return judged
+        offered: list[str] = []
+        with suppress(ModelFault, TimeoutError):  # some local model servers have no list of models, or do not show it
+            async with asyncio.timeout(_WAIT_S):
+                offered = await client.models() if with_models else []
+    finally:
+        await client.close()
+    missing = [model for model in models if model not in offered]
+    if offered and missing:
+        return Finding.warning("model server", "model_lacks", url=url, models=missing, offered=offered[:10])
+    return Finding.ok("model server", "model_complete", url=url) if offered else Finding.ok("model server", "model_good", url=url)
+
+
+def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
+    """Return what is wrong with a server that answered so; None where it takes the request for its own."""
+    cause, status = fault.cause, fault.status
+    if isinstance(cause, socket.gaierror | LookupFailed):
+        return Finding.fault("model server", "model_name_unknown", host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return Finding.fault("model server", "model_untrusted", where=where, reason=cause.verify_message)
+    if status is None:
+        why = (cause.strerror if isinstance(cause, OSError) else None) or fault.detail
+        return Finding.fault("model server", "model_unreachable", where=where, reason=why)
+    if status in _REFUSED_KEY:
+        return Finding.fault("model server", "model_refuses_key", url=url, status=status)
+    if status in _NO_SUCH_PATH:
+        return Finding.fault("model server", "model_without_interface", url=url, status=status)
+    return Finding.warning("model server", "model_troubled", url=url, status=status) if status >= 500 else None
+
+
+def mail(config: Config, egress: Egress) -> Iterator[Finding]:
+    """Connect to the mail server, encrypt and sign in. `egress` is the ledger that counts the connection."""
+    smtp = config.notices.smtp
+    if smtp is None:
+        return
+
+    # Imported here: most installations send no mail.
+    from chatsvc.outbound.smtp import MailFault, SmtpSettings, client_name, open_smtp
+
+    where = f"{smtp.host}:{smtp.port}"
+    password = smtp.password.reveal() if smtp.password else None
+    settings = SmtpSettings(
+        smtp.host, smtp.port, smtp.security, smtp.username, password, smtp.ca_file, client_name(config.server.public_url)
+    )
+
+    async def connect() -> None:
+        await (await open_smtp(settings, egress)).close()
+
+    try:
+        asyncio.run(connect())
+    except MailFault as fault:
+        code = _MAIL_FINDINGS.get(fault.code, "mail_unreachable")
+        answer = f" ({fault.status_code} {fault.answer})" if fault.status_code else ""
+        yield Finding.fault("mail", code, where=where, answer=answer, reason=fault.code)
+        return
+    if smtp.security == "none" and smtp.host not in _LOOPBACK:
+        yield Finding.warning("mail", "mail_unencrypted", where=where)
+    else:
+        yield Finding.ok("mail", "mail_good", where=where)
+
+
+def tokens(
+    config: Config, examined: Examined | None, token_of: TokenOf, platforms: Mapping[str, Platform], egress: Egress
+) -> Iterator[Finding]:
+    """Ask the platforms about each token. `token_of` opens one, `egress` is the ledger that counts the connections."""
+    key = files.master_key_of(config)
+    if key is None or examined is None or not examined.platform_channels:
+        return
+    # Imported here: most installations have no such channel, and an HTTP client takes long to import.
+    from chatsvc.outbound.posting import PlatformRefused, check_token
+
+    opened = [(channel, token_of(MasterKey(key), channel.id, channel.secrets)) for channel in examined.platform_channels]
+    # Without a token: the check of the master key tells why, or the channel waits for its secrets.
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def ask(channel: PlatformChannel, token: str) -> Finding | None:
+        async with slots:
+            question = platforms[channel.channel].question(channel.identity or "", token)
+            try:
+                reason = await check_token(egress, channel.channel, config.channels[channel.channel], question)
+            except PlatformRefused:
+                return Finding.fault("channels", "channel_token_refused", bot=channel.bot, channel=channel.channel)
+            return Finding.fault("channels", "channel_unreachable", channel=channel.channel, reason=reason) if reason else None
+
+    async def ask_all() -> list[Finding | None]:
+        return await asyncio.gather(*(ask(channel, token) for channel, token in opened if token is not None))
+
+    # Several bots may tell of the same outage.
+    findings = [finding for finding in asyncio.run(ask_all()) if finding is not None]
+    yield from (finding for index, finding in enumerate(findings) if finding not in findings[:index])
