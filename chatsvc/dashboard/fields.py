@@ -15,7 +15,7 @@ class Fields:
     """Fields of one submitted form; a missing field reads as an empty one."""
 
     def __init__(self, form: SubmittedForm) -> None:
-        self._form = form
+        self.form = form
 
     def text(self, name: str) -> str:
         """Return a field without white space around it."""
@@ -23,7 +23,7 @@ class Fields:
 
     def raw(self, name: str) -> str:
         """Return a field as it was typed, with the line breaks of Unix. Passwords, long texts."""
-        value: str = self._form.values.get(name, "")
+        value: str = self.form.values.get(name, "")
         return value.replace("\r\n", "\n")
 
     def optional(self, name: str) -> str | None:
@@ -42,22 +42,16 @@ class Fields:
 
     def all(self, name: str) -> list[str]:
         """Return the values of a field that may come several times, such as check boxes."""
-        return list(self._form.values.getall(name, []))
-
-    def checked(self, name: str) -> bool:
-        return name in self._form.values
+        return list(self.form.values.getall(name, []))
 
     def uploads(self, name: str = "file") -> Sequence[Upload]:
-        return self._form.uploads.getall(name, [])
+        return self.form.uploads.getall(name, [])
 
     def __contains__(self, name: str) -> bool:
-        return name in self._form.values
+        return name in self.form.values
 
     def __bool__(self) -> bool:
-        return bool(self._form.values or self._form.uploads)
-
-    def close(self) -> None:
-        self._form.__exit__()
+        return bool(self.form.values or self.form.uploads)
 
 
 NO_FIELDS = Fields(SubmittedForm())

@@ -12,12 +12,11 @@ from aiohttp.web import Request, Response
 
 from chatsvc.dashboard import browsers, responses
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
-from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
+from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, REFRESH, Handler, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.responses import with_query
 from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
-from chatsvc.dashboard.views import Handler
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services
@@ -26,14 +25,11 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import static
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import INFO
-from chatsvc.web.same_origin import is_same_origin
+from chatsvc.web.requests import INFO, is_same_origin
 
 log = logging.getLogger(__name__)
 
 
-# Sent by static/app.js, with the account that the open page shows: another tab may have chosen another one since.
-_REFRESH = "Chatsvc-Refresh"
 _LOOK_S = 1.0  # between two looks at a connection whose answer takes long
 _GONE = 499  # for the log: nobody reads the answer
 
@@ -80,7 +76,8 @@ class Dashboard:
         """Make the page of a request from its session."""
         info = request[INFO]
         token = responses.session_token(request, self._services.config.server.public_url)
-        is_act = not _is_background(request)
+        # An open page that asks by itself does not keep a session alive.
+        is_act = request.path != WAITING_PATH and REFRESH not in request.headers
         signed_in = await sessions.find(self._services, token, info.client_address, is_act=is_act) if token else None
         if signed_in is not None and signed_in.session.verified:
             info.authenticated(signed_in.operator.id)
@@ -129,10 +126,15 @@ class Dashboard:
         scope, chosen = page.caller.scope, page.session.account_id
         record = next(((kind, name) for kind, name in page.params.items() if administration.is_owned(kind)), None)
         page.has_record = record is not None
-        wanted = await _wanted_account(page)
+        wanted = None
+        # A link chooses an account, or a form was made for one. Another tab may have chosen another one since.
+        if page.request.method in ("GET", "HEAD"):
+            wanted = page.query.get("account")
+        elif not page.has_record and page.access in ACCOUNT_ACCESS:
+            wanted = (await page.form()).optional("account")
         if wanted is not None:
             await sessions.choose_account(self._services, page.signed_in, wanted)
-        refreshed = page.request.headers.get(_REFRESH, "")
+        refreshed = page.request.headers.get(REFRESH, "")
         if scope.includes(refreshed) and await self._services.account_cache.account(refreshed) is not None:
             wanted = refreshed
         owner = await sessions.account_of(self._services, scope, *record) if record else None
@@ -166,20 +168,6 @@ async def _while_connected(request: Request, work: Awaitable[Response]) -> Respo
     return Response(status=_GONE) if task.cancelled() else task.result()
 
 
-async def _wanted_account(page: Page) -> str | None:
-    """Return the account that a link chooses, or that a form was made for. Another tab may have chosen another one since."""
-    if page.request.method in ("GET", "HEAD"):
-        return page.query.get("account")
-    if page.has_record or page.access not in ACCOUNT_ACCESS:
-        return None
-    return (await page.form()).optional("account")
-
-
-def _is_background(request: Request) -> bool:
-    """Report whether an open page asks by itself. That does not keep a session alive."""
-    return request.path == WAITING_PATH or _REFRESH in request.headers
-
-
 def _sign_in_path(page: Page) -> str | None:
     """Return the page of the sign-in that comes first. None if the session suffices for the route."""
     access = page.access
@@ -187,15 +175,9 @@ def _sign_in_path(page: Page) -> str | None:
         return None
     if page.signed_in is None:
         # After a form the browser returns to the page on which it stood.
-        back = page.request.raw_path if page.request.method == "GET" else _referring_page(page.request)
-        back = None if back == HOME_PATH else back
-        return with_query(LOGIN_PATH, {"next": back})
+        address = urlsplit(page.request.headers.get("referer", ""))
+        back = page.request.raw_path if page.request.method == "GET" else urlunsplit(("", "", address.path, address.query, ""))
+        return with_query(LOGIN_PATH, {"next": None if back == HOME_PATH else back})
     if access is Access.WAITING:
         return HOME_PATH if page.is_signed_in else None
     return None if page.is_signed_in else CODE_PATH
-
-
-def _referring_page(request: Request) -> str | None:
-    """Return the path and query of the page with the form, or None if the browser does not name it."""
-    address = urlsplit(request.headers.get("referer", ""))
-    return urlunsplit(("", "", address.path, address.query, "")) or None

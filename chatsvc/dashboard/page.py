@@ -1,6 +1,9 @@
-"""Context of one request to a page. Who asks, for which account, in which language; and the responses that a page makes."""
+"""Context of one request to a page: who asks, for which account, in which language; and the responses that a page makes.
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+A view is a template with its values, a form is a handler whose refusal shows a view again with what was typed.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -9,7 +12,7 @@ from aiohttp.web import Request, Response
 from chatsvc import translations
 from chatsvc.dashboard import access, catalogue, formats, responses, wording
 from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
-from chatsvc.dashboard.fields import Fields, whole_number
+from chatsvc.dashboard.fields import NO_FIELDS, Fields, whole_number
 from chatsvc.dashboard.responses import local, put_cookie, with_query
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
@@ -28,6 +31,8 @@ from chatsvc.web.requests import INFO
 
 DEFAULT_ZONE = "Europe/Istanbul"
 LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
+# Sent by static/app.js, with the account that the open page shows: another tab may have chosen another one since.
+REFRESH = "Chatsvc-Refresh"
 _SHOWN_COOKIE = "chatsvc_shown"
 T = TypeVar("T")
 
@@ -36,8 +41,12 @@ class Page:
     """Context of one request.
 
     `account_id` is the account that the page is about: that of the record in its path, else the one that the form was made for, else the
-    one chosen in the session. `has_record` tells whether the path names a record.
+    one chosen in the session. `has_record` tells whether the path names a record. `is_signed_in`: the session is complete. Pages without
+    a session have neither `operator` nor `session`.
     """
+
+    operator: Operator
+    session: OperatorSession
 
     def __init__(self, services: Services, request: Request, access: Access, signed_in: SignedIn | None, language: str) -> None:
         self.services = services
@@ -49,7 +58,11 @@ class Page:
         self.query = request.query
         self.language = language
         self.signed_in = signed_in
+        self.is_signed_in = signed_in is not None and signed_in.session.verified
         self.caller: Caller = sessions.caller_of(signed_in) if signed_in else ANONYMOUS
+        if signed_in is not None:
+            self.operator, self.session = signed_in.operator, signed_in.session
+        self.is_refresh = REFRESH in request.headers
         self.account_id: str | None = None
         self.has_record = False
         self.accounts: Sequence[Account] = ()
@@ -57,27 +70,8 @@ class Page:
         self.has_times = False
         self._fields: Fields | None = None
         self._faults: Mapping[str, str] = {}
-        self._is_refused_form = self._has_focus = False
+        self._is_bound = self._is_refused_form = self._has_focus = False
         self._refused_filters: Refused | None = None
-
-    @property
-    def operator(self) -> Operator:
-        return self._signed_in.operator
-
-    @property
-    def session(self) -> OperatorSession:
-        return self._signed_in.session
-
-    @property
-    def _signed_in(self) -> SignedIn:
-        if self.signed_in is None:
-            raise RuntimeError("a page for operators was reached without a session")
-        return self.signed_in
-
-    @property
-    def is_signed_in(self) -> bool:
-        """Whether there is a complete session."""
-        return self.signed_in is not None and self.signed_in.session.verified
 
     @property
     def role(self) -> Role | None:
@@ -103,7 +97,14 @@ class Page:
 
         An operation on a record is performed in the record's account, any other in the account of the page.
         """
-        return await administration.perform(self.services, self._caller(operation, arguments), operation, arguments)
+        needed, caller = administration.find(operation), self.caller
+        is_named = not self._is_bound and any(arguments.get(kind) is not None for kind in needed.records)
+        # An operator is no record of one account; operators.py itself compares the roles of both.
+        is_of_account = not is_named and needed.role not in (None, Role.ADMINISTRATOR) and not operation.startswith("operator.")
+        if is_of_account and self.account_id is not None:
+            role = caller.scope.role(self.account_id)
+            caller = caller._replace(scope=Scope({self.account_id: role} if role else {}))
+        return await administration.perform(self.services, caller, operation, arguments)
 
     async def bot(self) -> Bot:
         """Return the bot that the path names; raises `bot_not_found`."""
@@ -129,15 +130,6 @@ class Page:
         start = whole_number(self.query.get("after", "")) or 0
         return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
 
-    def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
-        needed = administration.find(operation)
-        is_named = not self._is_bound and any(arguments.get(kind) is not None for kind in needed.records)
-        # An operator is no record of one account; operators.py itself compares the roles of both.
-        if is_named or needed.role in (None, Role.ADMINISTRATOR) or operation.startswith("operator.") or self.account_id is None:
-            return self.caller
-        role = self.caller.scope.role(self.account_id)
-        return self.caller._replace(scope=Scope({self.account_id: role} if role else {}))
-
     async def form(self, limits: FormLimits | None = None) -> Fields:
         """Read the submitted form once; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken.
 
@@ -146,22 +138,21 @@ class Page:
         if self._fields is None:
             limits = (limits or FormLimits()) if self.is_signed_in else UNKNOWN_SENDER
             self._fields = Fields(await read_form(self.request, limits))
-            if self.has_record and self._is_bound and self._fields.text("account") != self.account_id:
-                raise refusals.account_not_found(account=self._fields.text("account"))
+            account = self._fields.text("account")
+            # A form of a page about an account may act in that account alone.
+            self._is_bound = self.access in ACCOUNT_ACCESS and bool(account)
+            if self.has_record and self._is_bound and account != self.account_id:
+                raise refusals.account_not_found(account=account)
         return self._fields
 
-    @property
-    def _is_bound(self) -> bool:
-        """Whether the form may act in one account alone. The one that it was made for."""
-        return self.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
-
     def close(self) -> None:
+        """Close the uploads of the form."""
         if self._fields is not None:
-            self._fields.close()
+            self._fields.form.__exit__()
 
     def require_confirmation(self, operation: str, fields: Fields) -> None:
         """Check the field `yes` of what cannot be undone; raises `confirmation_needed`. Whom the operation refuses is not asked."""
-        if self.may(operation) and not fields.checked("yes"):
+        if self.may(operation) and "yes" not in fields:
             raise refusals.confirmation_needed()
 
     def text(self, key: str, /, **values: object) -> str:
@@ -333,3 +324,67 @@ def status_of(fault: Refused) -> int:
 
 def _retry(fault: Refused) -> list[tuple[str, str]]:
     return [("Retry-After", str(fault.facts["retry_after"]))] if "retry_after" in fault.facts else []
+
+
+Handler = Callable[[Page], Awaitable[Response]]
+Values = Callable[[Page, Fields], Awaitable[dict[str, Any]]]
+Submit = Callable[[Page, Fields], Awaitable[Response]]
+
+
+class View:
+    """A page. `values` are those of its template; its second argument are the fields of a form that is shown again, else none."""
+
+    def __init__(self, template: str, values: Values, codes: Container[str] = ()) -> None:
+        self.template = template
+        self.values = values
+        self._codes = codes
+
+    async def __call__(self, page: Page, typed: Fields = NO_FIELDS, **more: Any) -> Response:
+        return page.render(self.template, **{**await self.values(page, typed), **more})
+
+    async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
+        """Show the page again with a refusal and with what was typed. Re-raises one about permission or a missing record."""
+        status = 422 if refusal.code in self._codes else status_of(refusal)
+        if status not in (422, 429):
+            raise refusal
+        return page.refused(self.template, refusal, status, **{**await self.values(page, typed), **more})
+
+    async def conflict(self, page: Page, changed: Mapping[str, str], typed: Fields) -> Response:
+        """Show the page again, whose fields somebody else has changed meanwhile."""
+        return page.conflict(self.template, changed, **await self.values(page, typed))
+
+
+def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:
+    """Make a view of the function that returns its values. `codes` are refusals shown in it although they name a missing record."""
+    return lambda values: View(template, values, codes)
+
+
+def form(shown: View | None = None) -> Callable[[Submit], Handler]:
+    """Make a handler of a function of the submitted fields. A refusal is shown in `shown`, without it on an error page."""
+
+    def handler_of(submit: Submit) -> Handler:
+        async def handle(page: Page) -> Response:
+            fields = await page.form()
+            try:
+                return await submit(page, fields)
+            except Refused as refusal:
+                if shown is None:
+                    raise
+                return await shown.refuse(page, refusal, fields)
+
+        return handle
+
+    return handler_of
+
+
+def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
+    """Make a handler that performs an operation on records of the path. It leads to a path with the same parameters."""
+
+    @form(shown)
+    async def submit(page: Page, fields: Fields) -> Response:
+        if confirm:
+            page.require_confirmation(operation, fields)
+        await page.perform(operation, **{name: page.params[name] for name in records})
+        return page.redirect(to.format(**page.params), done=done)
+
+    return submit

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.page import Handler
 from chatsvc.dashboard.pages import (
     accounts,
     audit,
@@ -21,7 +22,6 @@ from chatsvc.dashboard.pages import (
     login,
     me,
     operators,
-    people,
     sites,
     system,
     today,
@@ -29,7 +29,6 @@ from chatsvc.dashboard.pages import (
     usage,
     webhooks,
 )
-from chatsvc.dashboard.views import Handler
 
 
 class Route(NamedTuple):
@@ -123,20 +122,20 @@ ROUTES = (
     Route("/settle", EDITOR, post=today.settle),
     Route("/conversations", READER, conversations.show_all, conversations.change_many),
     Route("/conversations/{conversation}", READER, conversations.show, conversations.change),
-    Route("/conversations/{conversation}/settle", EDITOR, post=conversations.settle),
-    Route("/conversations/{conversation}/snooze", EDITOR, post=conversations.snooze),
-    Route("/conversations/{conversation}/reopen", EDITOR, post=conversations.reopen),
-    Route("/conversations/{conversation}/label", EDITOR, post=conversations.label),
-    Route("/conversations/{conversation}/take", EDITOR, post=conversations.take),
-    Route("/conversations/{conversation}/reply", EDITOR, post=conversations.reply),
-    Route("/conversations/{conversation}/note", EDITOR, post=conversations.note),
-    Route("/conversations/{conversation}/assign", EDITOR, post=conversations.assign),
+    Route("/conversations/{conversation}/settle", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/snooze", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/reopen", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/label", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/take", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/reply", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/note", EDITOR, post=conversations.act),
+    Route("/conversations/{conversation}/assign", EDITOR, post=conversations.act),
     Route("/conversations/{conversation}/find", EDITOR, post=conversations.find),
     Route("/conversations/{conversation}/typing", EDITOR, post=conversations.show_typing),
-    Route("/conversations/{conversation}/release", EDITOR, post=conversations.release),
+    Route("/conversations/{conversation}/release", EDITOR, post=conversations.act),
     Route("/conversations/{conversation}/export", OWNER, post=conversations.export),
     Route("/conversations/{conversation}/erase", OWNER, post=conversations.erase),
-    Route("/people", READER, people.show, people.change),
+    Route("/people", READER, lists.show_people, lists.change_person),
     Route("/replies", READER, conversations.show_replies, conversations.save_reply),
     Route("/replies/remove", EDITOR, post=conversations.remove_reply),
     Route("/operators", OWNER, operators.show, operators.add),

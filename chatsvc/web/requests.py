@@ -1,4 +1,4 @@
-"""Notes on a request beside what aiohttp knows: its id, its caller, its route, its refusal."""
+"""Requests, beside what aiohttp knows: id, caller, route and refusal of each, and whether a page of this service sent it."""
 
 from __future__ import annotations
 
@@ -89,3 +89,20 @@ def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) ->
     info = request[INFO]
     is_lost = info.is_body_lost or info.expects_continue or content.exception() is not None
     return not is_lost and (request.content_length or 0) <= MAX_SKIPPED
+
+
+def is_same_origin(request: web.BaseRequest, public_url: str) -> bool:
+    """Report whether a form was sent by a page of this service. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
+    sites = request.headers.getall("Sec-Fetch-Site", [])
+    if sites:
+        return len(sites) == 1 and sites[0] in ("same-origin", "none")
+    return names_own_origin(request, public_url)
+
+
+def names_own_origin(request: web.BaseRequest, public_url: str) -> bool:
+    """Report whether `Origin` is the address of `public_url` or of the `Host` asked for."""
+    origins = request.headers.getall("Origin", [])
+    if len(origins) != 1:
+        return False
+    origin, host = origins[0].lower(), request.headers.get("Host", "").lower()
+    return origin == public_url.lower() or (bool(host) and origin in [f"http://{host}", f"https://{host}"])

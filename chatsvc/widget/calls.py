@@ -6,6 +6,7 @@ the first message, and its site by the header `Chatsvc-Site`.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp.web import Request, Response
@@ -95,7 +96,7 @@ async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
         raise CallRefused(400, "body_invalid")
     if not await visits.rate(widget, user_id, message, value):
         raise CallRefused(404, "message_unknown")
-    return _json({"value": value})
+    return respond({"value": value})
 
 
 def _site(widget: Widget, request: Request) -> str:
@@ -131,8 +132,8 @@ async def _body(request: Request) -> dict[str, Any]:
 
 def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> Response:
     if news is None:
-        return _json({"token": None, "messages": [], "handling": "bot", "operator": None, "typing": False, "away": widget.is_away})
-    return _json(
+        return respond({"token": None, "messages": [], "handling": "bot", "operator": None, "typing": False, "away": widget.is_away})
+    return respond(
         {
             "token": widget.visitor_token(user_id),
             "messages": [_message(widget, message, news.pages.get(message.id)) for message in news.messages],
@@ -173,9 +174,10 @@ def shown_spans(spans: list[Span]) -> list[object]:
     return [[span.text, names, span.link] if names or span.link else span.text for span, names in tags]
 
 
-def _json(value: object) -> Response:
-    headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(body=json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers=headers)
+def respond(value: object, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
+    """Make a JSON response; `more` are header fields."""
+    headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(more or {})}
+    return Response(status=status, body=json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers=headers)
 
 
 class CallRefused(Exception):

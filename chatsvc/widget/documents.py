@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LOADER = "/widget.js"
 _FOLDER = files("chatsvc.widget")
 STATIC = Path(__file__).parent / "static"
-HTML = "text/html; charset=utf-8"
 _LOADER_HEADERS = {
     "Content-Type": "text/javascript; charset=utf-8",
     "Cache-Control": "public, max-age=300",
@@ -178,32 +177,37 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
     return _html(200, _template("frame.html").render(values), "'self'", widget.channel.origins if site != LINK else [])
 
 
-@cache
-def _style_hash(name: str) -> str:
-    return b64encode(hashlib.sha256(_text(name).encode()).digest()).decode()
-
-
 def _refused(language: str, widget: Widget) -> Response:
     body = _template("refused.html").render(language=language, title=widget.bot.name, text=_texts()[language]["refused"])
     return _html(403, body, "'none'", widget.channel.origins)
 
 
 def _html(status: int, page: str, script: str, origins: list[str]) -> Response:
-    ancestors, style = " ".join(origins) or "'none'", _style_hash("static/widget.css")
+    ancestors = " ".join(origins) or "'none'"
     policy = (
-        f"default-src 'none'; script-src {script}; style-src 'sha256-{style}'; img-src 'self' data:; connect-src 'self';"
+        f"default-src 'none'; script-src {script}; {_style_source('static/widget.css')}; img-src 'self' data:; connect-src 'self';"
         f" form-action 'none'; base-uri 'none'; frame-ancestors {ancestors}"
     )
+    response = _response(status, page, policy, "same-origin")
+    # Pages that isolate themselves embed only frames that do so too.
+    response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
+    return response
+
+
+@cache
+def _style_source(name: str) -> str:
+    return f"style-src 'sha256-{b64encode(hashlib.sha256(_text(name).encode()).digest()).decode()}'"
+
+
+def _response(status: int, page: str, policy: str, referrer: str) -> Response:
     headers = {
-        "Content-Type": HTML,
+        "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": policy,
-        "Referrer-Policy": "same-origin",
+        "Referrer-Policy": referrer,
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
-        # Pages that isolate themselves embed only frames that do so too.
-        "Cross-Origin-Embedder-Policy": "require-corp",
-        "Cross-Origin-Resource-Policy": "cross-origin",
-        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     }
     return Response(status=status, body=page.encode(), headers=headers)
 
@@ -231,15 +235,6 @@ def _digest(widget: Widget, request: Request) -> bytes:
 
 def _mails_page(request: Request, widget: Widget, text: str, button: str) -> Response:
     style = "static/mails.css"
-    page = _template("mails.html").render(
-        language=language_of(request, widget), title=widget.bot.name, style=_text(style), text=text, button=button
-    )
-    policy = f"default-src 'none'; style-src 'sha256-{_style_hash(style)}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    headers = {
-        "Content-Type": HTML,
-        "Content-Security-Policy": policy,
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-store",
-    }
-    return Response(body=page.encode(), headers=headers)
+    values = {"language": language_of(request, widget), "title": widget.bot.name, "style": _text(style), "text": text, "button": button}
+    policy = f"default-src 'none'; {_style_source(style)}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    return _response(200, _template("mails.html").render(values), policy, "no-referrer")

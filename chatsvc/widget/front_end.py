@@ -1,6 +1,5 @@
 """Front end of the web widget: /widget.js, /widget/..., /chat/BOT, and the page that stops mails."""
 
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -17,8 +16,7 @@ from chatsvc.web import static
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import INFO
-from chatsvc.web.same_origin import is_same_origin, names_own_origin
+from chatsvc.web.requests import INFO, is_same_origin, names_own_origin
 from chatsvc.widget import calls, documents
 from chatsvc.widget.calls import CallRefused
 
@@ -118,7 +116,5 @@ def _is_own_call(request: Request, public_url: str) -> bool:
 
 
 def _refusal(status: int, code: str, retry_after: int | None = None) -> Response:
-    headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    if retry_after is not None:
-        headers["Retry-After"] = str(retry_after)
-    return Response(status=status, body=json.dumps({"error": code, "retry_after": retry_after}).encode(), headers=headers)
+    more = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return calls.respond({"error": code, "retry_after": retry_after}, status, more)

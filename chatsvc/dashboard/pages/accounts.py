@@ -5,8 +5,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES
 from chatsvc.services.accounts.accounts import NO_PLAN
 

@@ -6,8 +6,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields, changed_since, version_of, whole_number
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
@@ -77,7 +76,7 @@ def _form_of(appointment: str, rows: list[Row]) -> Form:
 def _typed(fields: Fields) -> list[Row]:
     """Return the typed rows, those with a name first: a fault names the place of a field among them."""
     rows = [
-        {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if fields.checked(f"required_{number}") else ""}
+        {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if f"required_{number}" in fields else ""}
         for number in range(MOST)
         if f"name_{number}" in fields
     ]

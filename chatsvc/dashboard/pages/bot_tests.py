@@ -6,8 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.channels import DEFAULT_COLOR, WEB, is_dark
 from chatsvc.domain.models import Bot

@@ -7,8 +7,7 @@ from aiohttp.web import Response
 
 from chatsvc import translations
 from chatsvc.dashboard.fields import Fields, changed_since, version_of
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot

@@ -5,8 +5,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields, changed_since, version_of
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.knowledge_files.decoding import decode
@@ -164,7 +163,7 @@ async def apply(page: Page) -> Response:
     try:
         for upload in fields.uploads():
             text, name = decode(upload.filename, upload.file.read()), upload.filename
-        if not fields.checked("yes"):
+        if "yes" not in fields:
             compared = await page.perform("bot.compare", bot=bot_id, file=name, text=text)
             return page.render("bot_file_changes.html", bot=await page.bot(), lines=compared.lines, text=text)
         await page.perform("bot.apply", bot=bot_id, file=name, text=text)

@@ -6,8 +6,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.services.accounts.channels import callback_url
@@ -91,7 +90,7 @@ async def put(page: Page, fields: Fields) -> Response:
         given["sites"] = [site if site == ANY_LINK else with_https(site) for site in _sites(fields)]
         if uploads := fields.uploads("logo"):
             given["logo"] = b64encode(uploads[0].file.read(MOST_LOGO + 1)).decode()
-        elif fields.checked("no_logo"):
+        elif "no_logo" in fields:
             given["logo"] = ""
     channel = await page.perform("channel.set", bot=page.params["bot"], channel=name, **given)
     return await show(page, warning=channel.channel.channel) if channel.warning else page.redirect(page.path, done="saved")

@@ -5,7 +5,6 @@ Saved replies, which are inserted into a reply.
 
 import json
 import logging
-from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from heapq import merge
 from typing import Any, NamedTuple
@@ -14,9 +13,8 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import formats, records, responses
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
-from chatsvc.dashboard.page import Page, status_of
+from chatsvc.dashboard.page import Page, form, status_of, view
 from chatsvc.dashboard.responses import with_query
-from chatsvc.dashboard.views import form, view
 from chatsvc.domain import shapes
 from chatsvc.domain.hand_off import BACK, BOT, WAITING
 from chatsvc.domain.models import CHANNELS, Entry, Note
@@ -175,7 +173,7 @@ async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> 
     inserted = [entry.answer for entry in answers if entry.id == chosen]
     inserted += [known.text for known in saved if chosen == "saved" and known.name == reply.text("saved")]
     text = "\n\n".join([text.rstrip(), *inserted]).lstrip("\n") if inserted else text
-    return {"answers": answers, "find": question, "text": text, "saved": saved, "yes": reply.checked("yes")}
+    return {"answers": answers, "find": question, "text": text, "saved": saved, "yes": "yes" in reply}
 
 
 # The channel may be removed while a reply is written: the conversation itself exists, so the text is kept.
@@ -213,7 +211,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
 @form(opened)
 async def change(page: Page, fields: Fields) -> Response:
     await records.change(page, fields)
-    return page.redirect(_here(page), done="saved")
+    return page.redirect(with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None}), done="saved")
 
 
 async def export(page: Page) -> Response:
@@ -236,72 +234,33 @@ async def find(page: Page) -> Response:
     return await opened(page, await page.form()) if page.may("conversation.reply") else page.fail(403)
 
 
-def _here(page: Page) -> str:
-    """Return the address of the conversation with the filters of the list. Without the search, which leads to a message."""
-    return with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
-
-
-def _writing(page: Page) -> str:
-    return f"{_here(page)}#write"
-
-
-def _list_of(page: Page) -> str:
-    """Return the address of the list with its filters, where the next conversation is chosen."""
-    return with_query("/conversations", _kept(page))
-
-
-async def _act(page: Page, operation: str, to: Callable[[Page], str], done: str | None = None, **values: Any) -> Response:
-    """Perform an operation on the conversation of the path, then lead there; a refusal is shown above what was typed."""
+async def act(page: Page) -> Response:
+    """Perform the act that the path names, then lead to the conversation, to its reply or to the list; a refusal shows what was typed."""
+    fields, name = await page.form(), page.path.rpartition("/")[2]
+    # With the filters of the list; without the search, which leads to a message.
+    here = with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
+    writing, listed, yes = f"{here}#write", with_query("/conversations", _kept(page)), "yes" in fields
+    acts: dict[str, tuple[str, str | None, dict[str, Any]]] = {
+        "take": (writing, None, {"yes": yes}),
+        "reply": (writing, None, {"text": fields.raw("text"), "yes": yes}),
+        "note": (here, None, {"text": fields.raw("text")}),
+        "assign": (here, "saved", {"email": fields.text("email")}),
+        "release": (here, "released", {"yes": yes}),
+        "settle": (listed, "resolved", {}),
+        "reopen": (here, "reopened", {}),
+        "label": (here, None, {"add": fields.text("add"), "remove": fields.text("remove")}),
+        "snooze": (listed, "snoozed", {"until": _until(page, fields.text("until"), fields.text("time"))}),
+    }
+    path, done, values = acts[name]
     try:
-        await page.perform(operation, conversation=page.params["conversation"], **values)
+        await page.perform(f"conversation.{name}", conversation=page.params["conversation"], **values)
     except Refused as refusal:
-        return await opened.refuse(page, refusal, await page.form())
-    return page.redirect(to(page), done=done)
-
-
-async def take(page: Page) -> Response:
-    return await _act(page, "conversation.take", _writing, yes=(await page.form()).checked("yes"))
-
-
-async def reply(page: Page) -> Response:
-    fields = await page.form()
-    return await _act(page, "conversation.reply", _writing, text=fields.raw("text"), yes=fields.checked("yes"))
-
-
-async def note(page: Page) -> Response:
-    return await _act(page, "conversation.note", _here, text=(await page.form()).raw("text"))
-
-
-async def assign(page: Page) -> Response:
-    return await _act(page, "conversation.assign", _here, "saved", email=(await page.form()).text("email"))
-
-
-async def release(page: Page) -> Response:
-    return await _act(page, "conversation.release", _here, "released", yes=(await page.form()).checked("yes"))
-
-
-async def settle(page: Page) -> Response:
-    return await _act(page, "conversation.settle", _list_of, "resolved")
-
-
-async def reopen(page: Page) -> Response:
-    return await _act(page, "conversation.reopen", _here, "reopened")
-
-
-async def label(page: Page) -> Response:
-    fields = await page.form()
-    return await _act(page, "conversation.label", _here, add=fields.text("add"), remove=fields.text("remove"))
-
-
-async def snooze(page: Page) -> Response:
-    """Set the conversation aside for a while: until a time that is named or typed, in the operator's zone."""
-    fields = await page.form()
-    until = _until(page, fields.text("until"), fields.text("time"))
-    return await _act(page, "conversation.snooze", _list_of, "snoozed", until=until)
+        return await opened.refuse(page, refusal, fields)
+    return page.redirect(path, done=done)
 
 
 def _until(page: Page, name: str, typed: str) -> int:
-    """Return the time that a form names, 0 for one that cannot be read."""
+    """Return until when a form sets a conversation aside, in the operator's zone; 0 for a time that cannot be read."""
     now = formats.moment(page.services.clock(), page.timezone)
     if name == "hours":
         wanted = now + timedelta(hours=3)

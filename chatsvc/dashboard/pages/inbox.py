@@ -8,8 +8,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import calendar_grid, formats, records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import times
 from chatsvc.services.conversations.captures import STATUSES
 
@@ -122,5 +121,5 @@ async def add(page: Page, fields: Fields) -> Response:
 
 @form()
 async def feed(page: Page, fields: Fields) -> Response:
-    address = await page.perform("appointment.calendar", bot=fields.text("bot"), renew=fields.checked("renew"))
+    address = await page.perform("appointment.calendar", bot=fields.text("bot"), renew="renew" in fields)
     return await page.show_once({page.text("inbox.feed"): address.url}, "/inbox?view=week", page.text("inbox.feed"))

@@ -8,8 +8,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing

@@ -5,9 +5,8 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.pages.knowledge_entry import values_of
-from chatsvc.dashboard.views import act, form, view
 from chatsvc.domain.bot_tests import reasons
 
 MOST_ENTRIES = 200  # of a change that are shown

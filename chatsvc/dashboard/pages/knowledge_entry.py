@@ -6,8 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields, changed_since, version_of
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.services.conversations.conversation_view import last_question

@@ -5,9 +5,8 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields, whole_number
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import Page, view
 from chatsvc.dashboard.pages import knowledge
-from chatsvc.dashboard.views import view
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined

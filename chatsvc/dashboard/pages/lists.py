@@ -1,11 +1,13 @@
-"""Lists as CSV files for spreadsheets: requests and appointments, and conversations, with the filters of their pages."""
+"""Visitors as people, with the form for contact data and note; lists as CSV files: requests and appointments, and conversations."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 from aiohttp.web import Response
 
 from chatsvc.dashboard import formats, records
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
@@ -13,6 +15,8 @@ from chatsvc.language.contacts import in_local_form
 from chatsvc.services.conversations.conversations import ConversationRow
 
 CSV = "text/csv; charset=utf-8"
+Line = Callable[[Page, Any, Mapping[str, Bot]], str]
+_CONTACT = ("name", "email", "phone", "note")
 _RECORDS = (
     *("noted_at", "kind", "status", "date", "time", "end_date", "end_time", "item", "name", "phone", "email", "message"),
     *("urgent", "assignee", "bot", "channel", "conversation_id", "id"),
@@ -20,13 +24,34 @@ _RECORDS = (
 _CONVERSATIONS = ("begun_at", "last_message_at", "name", "email", "messages", "status", "labels", "assignee", "bot", "channel", "id")
 
 
+@view("people.html")
+async def show_people(page: Page, typed: Fields) -> dict[str, Any]:
+    listed = await page.listed("visitor.list", q=page.query.get("q") or None, limit=40, after=page.query.get("after") or None)
+    values = {name: typed.raw(name) for name in ("id", *_CONTACT)} if "id" in typed else {}
+    return {"rows": listed.items, "next": listed.next, "bots": await records.bots_of(page), "typed": values}
+
+
+@form(show_people)
+async def change_person(page: Page, fields: Fields) -> Response:
+    await page.perform("visitor.set", conversation=fields.text("id"), **{name: fields.raw(name) for name in _CONTACT})
+    return page.redirect(page.url("/people", q=page.query.get("q")), done="saved")
+
+
 def _row(page: Page, *cells: str | int | None) -> str:
     """Format a row with the separator that spreadsheets expect where the language of the page is spoken."""
     return row(*cells, separator=";" if page.language == "tr" else ",")
 
 
-def _begin(page: Page, columns: tuple[str, ...]) -> str:
-    return BYTE_ORDER_MARK + _row(page, *(page.text(f"lists.{column}") for column in columns))
+async def _download(page: Page, file: str, columns: tuple[str, ...], line: Line, pages: AsyncIterator[list[Any]]) -> Response:
+    """Send what an operation exports, a line for each entry."""
+    bots = await records.bots_of(page)
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield (BYTE_ORDER_MARK + _row(page, *(page.text(f"lists.{column}") for column in columns))).encode()
+        async for entries in pages:
+            yield "".join(line(page, entry, bots) for entry in entries).encode()
+
+    return page.download(lines(), CSV, file)
 
 
 def _time(page: Page, instant: int) -> str:
@@ -36,19 +61,11 @@ def _time(page: Page, instant: int) -> str:
 async def download_inbox(page: Page) -> Response:
     """Send the requests and appointments that the inbox lists."""
     filters = {name: page.query.get(name) or None for name in ("q", "bot", "status", "kind", "assignee")}
-    pages: AsyncIterator[list[InboxItem]] = await page.perform("inbox.export", **filters)
-    bots = await records.bots_of(page)
-
-    async def lines() -> AsyncIterator[bytes]:
-        yield _begin(page, _RECORDS).encode()
-        async for items in pages:
-            yield "".join(_record(page, item, bots.get(item.bot_id)) for item in items).encode()
-
-    return page.download(lines(), CSV, "inbox.csv")
+    return await _download(page, "inbox.csv", _RECORDS, _record, await page.perform("inbox.export", **filters))
 
 
-def _record(page: Page, item: InboxItem, bot: Bot | None) -> str:
-    request, appointment = item.request, item.appointment
+def _record(page: Page, item: InboxItem, bots: Mapping[str, Bot]) -> str:
+    request, appointment, bot = item.request, item.appointment, bots.get(item.bot_id)
     phone = request.visitor_phone and in_local_form(request.visitor_phone, bot.country if bot else "")
     return _row(
         page,
@@ -66,22 +83,13 @@ def _record(page: Page, item: InboxItem, bot: Bot | None) -> str:
 
 async def download_conversations(page: Page) -> Response:
     """Send the conversations that their page lists, a line each."""
-    filters = {name: page.query.get(name) or None for name in ("q", "bot", "channel", "status", "label")}
-    pages: AsyncIterator[list[ConversationRow]] = await page.perform(
-        "conversation.export_rows", **filters, captured=bool(page.query.get("captured"))
-    )
-    bots = await records.bots_of(page)
-
-    async def lines() -> AsyncIterator[bytes]:
-        yield _begin(page, _CONVERSATIONS).encode()
-        async for rows in pages:
-            yield "".join(_conversation(page, entry, bots.get(entry.conversation.chatbot_id)) for entry in rows).encode()
-
-    return page.download(lines(), CSV, "conversations.csv")
+    filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("q", "bot", "channel", "status", "label")}
+    pages = await page.perform("conversation.export_rows", **filters, captured=bool(page.query.get("captured")))
+    return await _download(page, "conversations.csv", _CONVERSATIONS, _conversation, pages)
 
 
-def _conversation(page: Page, entry: ConversationRow, bot: Bot | None) -> str:
-    conversation, details = entry.conversation, entry.details
+def _conversation(page: Page, entry: ConversationRow, bots: Mapping[str, Bot]) -> str:
+    conversation, details, bot = entry.conversation, entry.details, bots.get(entry.conversation.chatbot_id)
     status = details.aside or (None if conversation.handling == "bot" else conversation.handling)
     return _row(
         page,

@@ -5,8 +5,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form, view
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.operators import LANGUAGES, NO_NOTICE
 from chatsvc.services.team import second_factor

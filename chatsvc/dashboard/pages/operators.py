@@ -6,8 +6,7 @@ from urllib.parse import quote
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import HOME_PATH, Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import HOME_PATH, Page, act, form, view
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
 from chatsvc.services.team import operators
 
@@ -23,7 +22,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the operators of the account, for an administrator all."""
     account = None if page.operator.admin else page.account_id
     listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
-    new = {name: typed.text(name) for name in ("email", "name", "role", "language")} | {"admin": typed.checked("admin")}
+    new = {name: typed.text(name) for name in ("email", "name", "role", "language")} | {"admin": "admin" in typed}
     new["role"] = new["role"] if typed else "reader"
     return {
         "listed": listed,
@@ -40,7 +39,7 @@ async def add(page: Page, fields: Fields) -> Response:
     given: dict[str, Any] = {name: fields.optional(name) for name in ("name", "language")}
     if fields.text("role") not in ("", NO_ROLE):
         given |= {"account": page.account_id, "role": fields.text("role")}
-    return await _show_link(page, await page.perform("operator.add", email=fields.text("email"), admin=fields.checked("admin"), **given))
+    return await _show_link(page, await page.perform("operator.add", email=fields.text("email"), admin="admin" in fields, **given))
 
 
 async def _show_link(page: Page, added: NewOperator) -> Response:

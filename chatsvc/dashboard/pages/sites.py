@@ -5,8 +5,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.services.knowledge.sites import ShownSite
@@ -20,14 +19,14 @@ _EMPTY = {"url": "", "include": "", "exclude": "", "max_pages": str(MOST_PAGES),
 async def show_all(page: Page, typed: Fields) -> dict[str, Any]:
     bot, values = await page.bot(), {name: typed.raw(name) for name in _EMPTY} if typed else _EMPTY
     sites = await page.perform("site.list", bot=bot.id)
-    return {"bot": bot, "sites": sites, "values": values, "review": not typed or typed.checked("review")}
+    return {"bot": bot, "sites": sites, "values": values, "review": not typed or "review" in typed}
 
 
 @form(show_all)
 async def add(page: Page, fields: Fields) -> Response:
     given: dict[str, Any] = {name: fields.raw(name).split() for name in ("include", "exclude")}
     given |= {name: fields.number(name) for name in ("max_pages", "every_days") if fields.text(name)}
-    bot, review = page.params["bot"], fields.checked("review")
+    bot, review = page.params["bot"], "review" in fields
     site = await page.perform("site.add", bot=bot, url=fields.text("url"), review=review, **given)
     return page.redirect(f"/bots/{bot}/knowledge/sites/{site.id}")
 

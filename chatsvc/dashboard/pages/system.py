@@ -6,8 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import wording
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.mails import SENT, STATES
 from chatsvc.services.operations.doctor import Examination
 
@@ -34,7 +33,7 @@ examine = act("doctor.run", to="/system#examination")
 
 @form(show)
 async def back_up(page: Page, fields: Fields) -> Response:
-    await page.perform("backup.create", keep=True, with_master_key=fields.checked("with_master_key"))
+    await page.perform("backup.create", keep=True, with_master_key="with_master_key" in fields)
     return page.redirect("/system#backups", done="created")
 
 

@@ -6,8 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import form
+from chatsvc.dashboard.page import Page, form
 from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
 
 WAITING_PATH = "/waiting"

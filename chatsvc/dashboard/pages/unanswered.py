@@ -5,10 +5,9 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import Page, form, view
 from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.pages.knowledge_entry import question_number
-from chatsvc.dashboard.views import form, view
 
 STATES = {"open": False, "answered": True, "all": None}
 

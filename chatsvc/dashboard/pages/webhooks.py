@@ -7,8 +7,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields, whole_number
-from chatsvc.dashboard.page import Page
-from chatsvc.dashboard.views import act, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
@@ -29,7 +28,7 @@ async def show_target(page: Page, typed: Fields) -> dict[str, Any]:
             raise
     shown: dict[str, Any] = {"url": "", "events": SUBSCRIBED, "pull": False}
     if "url" in typed:
-        shown = {"url": typed.text("url"), "events": typed.all("event"), "pull": typed.checked("pull")}
+        shown = {"url": typed.text("url"), "events": typed.all("event"), "pull": "pull" in typed}
     elif webhook:
         shown = {"url": webhook.url or "", "events": webhook.events, "pull": webhook.url is None}
     recent = (await page.perform("webhook.attempts", bot=bot.id, limit=5)).items
@@ -39,7 +38,7 @@ async def show_target(page: Page, typed: Fields) -> dict[str, Any]:
 
 @form(show_target)
 async def put(page: Page, fields: Fields) -> Response:
-    url = None if fields.checked("pull") else fields.address("url")
+    url = None if "pull" in fields else fields.address("url")
     return await _show_key(page, await page.perform("webhook.set", bot=page.params["bot"], url=url, events=fields.all("event")))
 
 
