@@ -120,6 +120,7 @@ ROUTES = (
     Route("/inbox/{request}", READER, inbox.show_one, inbox.change_one),
     Route("/waiting", READER, today.show_waiting),
     Route("/settle", EDITOR, post=today.settle),
+    Route("/adopt", OWNER, post=today.adopt),
     Route("/conversations", READER, conversations.show_all, conversations.change_many),
     Route("/conversations/{conversation}", READER, conversations.show, conversations.change),
     Route("/conversations/{conversation}/settle", EDITOR, post=conversations.act),

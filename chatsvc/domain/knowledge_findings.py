@@ -33,8 +33,10 @@ class LintFinding(NamedTuple):
 
     def sentence(self, language: str) -> str:
         """Word the finding in "en" or "tr"."""
-        kind = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind
-        return translations.worded("weak_spots", kind, self.facts, language)
+        kind, facts = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind, self.facts
+        if self.kind == "opening_hours_missing" and facts:
+            facts = {"value": opening_hours.in_words(str(facts["value"]), language)}
+        return translations.worded("weak_spots", kind, facts, language)
 
 
 SETTINGS = ("phone", "address", "opening_hours")

@@ -162,6 +162,15 @@ def by_day(text: str) -> dict[str, str]:
     return {day: ", ".join(f"{_clock(opens)}-{_clock(closes)}" for opens, closes in spans[day]) for day in DAYS}
 
 
+def in_words(text: str, language: str) -> str:
+    """Return normalised opening hours as people write them: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
+    rules = []
+    for hours, days in groupby(zip(times.DAYS[language], by_day(text).values(), strict=True), key=lambda day: day[1]):
+        (first, _), *others = days
+        rules += [f"{first}{f'-{others[-1][0]}' if others else ''} {hours.replace(', ', ' / ')}"] if hours else []
+    return ", ".join(rules)
+
+
 def _clock(minutes: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 

@@ -84,6 +84,34 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     await administrator.get(f"/?account={site.mine.account}")
 
 
+async def test_today_offers_what_the_knowledge_says_for_settings_that_a_bot_lacks(
+    site: Site, administrator: Client, reader: Client
+) -> None:
+    bot = await site.do("bot.create", name="Fırın", account=site.mine.account)
+    answer = "Tel: 0212 555 01 02\nÇalışma saatleri: Pzt-Cum 9-18, Cmt 10-14"
+    await site.do("knowledge.set", bot=bot.id, question="İletişim", answer=answer, alt=[])
+    turkish = await site.client("owner", "tr")
+    page = await turkish.get("/")
+    assert page.has("Bilgi kayıtlarında: Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00", "Bilgi kayıtlarında: 0212 555 01 02")
+    for setting, value in (("phone", "0212 555 01 02"), ("opening_hours", "mon-fri 09:00-18:00; sat 10:00-14:00")):
+        done = await turkish.submit("/", "bot.set", where={"setting": setting})
+        assert (done.path.partition("?")[0], done.has("Kaydedildi.")) == ("/", True)
+        assert getattr(await site.do("bot.show", bot=bot.id), setting) in (value, "+902125550102")
+    # Another page that is still open overwrites nothing.
+    await site.do("bot.set", bot=bot.id, address="Kaya Sok. 5")
+    form = {"account": site.mine.account, "bot": bot.id, "setting": "address", "value": "Other Street 1"}
+    assert (await turkish.post("/adopt", form)).status == 200
+    assert (await site.do("bot.show", bot=bot.id)).address == "Kaya Sok. 5"
+    assert "Bilgi kayıtlarında" not in (await turkish.get("/")).text
+    assert (await reader.post("/adopt", form)).status == 403
+
+
+async def test_a_new_request_for_an_appointment_is_listed_as_the_appointment_alone(site: Site, owner: Client) -> None:
+    page, ids = await owner.get("/"), site.mine.ids
+    request = (await site.do("inbox.find", record=ids["appointment"])).request.id
+    assert (ids["appointment"] in page.records(), request in page.records()) == (True, False)
+
+
 async def test_the_inbox_filters_and_searches(site: Site, reader: Client) -> None:
     await site.say(site.mine, "Ömer Çelik, omer@example.com, 0532 765 43 21. Call me", "inbox-1", CALL)
     everything = await reader.get("/inbox")

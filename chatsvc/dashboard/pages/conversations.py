@@ -235,7 +235,7 @@ async def find(page: Page) -> Response:
 
 
 async def act(page: Page) -> Response:
-    """Perform the act that the path names, then lead to the conversation, to its reply or to the list; a refusal shows what was typed."""
+    """Perform the act that the path names. It leads to the conversation, to its reply or to the list; a refusal shows what was typed."""
     fields, name = await page.form(), page.path.rpartition("/")[2]
     # With the filters of the list; without the search, which leads to a message.
     here = with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
@@ -260,7 +260,7 @@ async def act(page: Page) -> Response:
 
 
 def _until(page: Page, name: str, typed: str) -> int:
-    """Return until when a form sets a conversation aside, in the operator's zone; 0 for a time that cannot be read."""
+    """Return until when a form sets a conversation aside, 0 for a time that cannot be read."""
     now = formats.moment(page.services.clock(), page.timezone)
     if name == "hours":
         wanted = now + timedelta(hours=3)

@@ -7,6 +7,7 @@ from aiohttp.web import Response
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, form
+from chatsvc.domain import knowledge_findings, opening_hours
 from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
 
 WAITING_PATH = "/waiting"
@@ -36,12 +37,13 @@ _STEPS = {
 async def show(page: Page) -> Response:
     if page.account_id is None:
         return page.render("today.html", today=None, waiting=None, faults=[])
-    today: Today = await page.perform("today", account=page.account_id)
+    # A page that refreshes itself shows the offers that it has.
+    today: Today = await page.perform("today", account=page.account_id, offers=not page.is_refresh and page.may("bot.set", "phone"))
     values = await records.values(page, items=today.appointments)
     examination = await page.perform("doctor.show") if page.may("doctor.show") else None
     steps = [_link(page, step, next(iter(values["bots"]), None)) for step in today.steps]
     faults, waiting = examination.faults if examination else [], await records.waiting(page)
-    return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=faults, **values)
+    return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=faults, hours=opening_hours.in_words, **values)
 
 
 def _link(page: Page, step: Step, bot: str | None) -> StepLink:
@@ -53,6 +55,16 @@ def _link(page: Page, step: Step, bot: str | None) -> StepLink:
 async def show_waiting(page: Page) -> Response:
     """Show the visitors who wait. The script reads this page again and again for the list on "Today" and in the inbox."""
     return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))
+
+
+@form()
+async def adopt(page: Page, fields: Fields) -> Response:
+    """Take over for a setting what the bot's knowledge says of it, unless somebody has set it meanwhile."""
+    name, bot = fields.text("setting"), await page.perform("bot.show", bot=fields.text("bot"))
+    if name not in knowledge_findings.missing(bot) and page.may("bot.set", "phone"):
+        return page.redirect("/")
+    await page.perform("bot.set", bot=bot.id, **{name: fields.text("value")})
+    return page.redirect("/", done="saved")
 
 
 @form()

@@ -1,5 +1,6 @@
 """Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
 
+from collections.abc import Mapping, Sized
 from typing import NamedTuple
 
 from chatsvc.domain import knowledge_findings, times
@@ -11,7 +12,7 @@ from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.knowledge.unanswered import MOST_READ, UnansweredGroup
 from chatsvc.services.services import Services
-from chatsvc.store import inbox
+from chatsvc.store import inbox, knowledge
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.today import FailedDelivery, MissedVisitor, RefusedSite
@@ -42,10 +43,11 @@ class Step(NamedTuple):
 
 
 class IncompleteBot(NamedTuple):
-    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours"."""
+    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours". `offers`: what its knowledge says of them."""
 
     bot: Bot
     missing: list[str]
+    offers: Mapping[str, str]
 
 
 class Today(NamedTuple):
@@ -67,30 +69,46 @@ class Today(NamedTuple):
     refused: list[RefusedSite]
 
 
-async def show(services: Services, caller: Caller, *, account: str | None = None) -> Today:
-    """Show what waits in an account; raises Refused."""
+async def show(services: Services, caller: Caller, *, account: str | None = None, offers: bool = False) -> Today:
+    """Show what waits in an account; raises Refused. With `offers`, look up in the knowledge what the settings of bots lack."""
     state = await accounts.resolve(services, caller, account)
     account_id, now = state.account.id, services.clock()
-    new = await inbox.page(services.db, [account_id], InboxFilter(status="new", urgent_first=True), SHOWN)
+    new = await inbox.page(services.db, [account_id], InboxFilter(status="new", urgent_first=True), 2 * SHOWN)
     since = now - FAILED_DAYS * times.DAY_MS
     records = await stored.read(services.db, account_id, now, since, MOST_READ)
     asked = {question.bot_id for question in await most_frequent(services.db, account_id, MOST_READ)} & state.bots.keys()
     groups = [(bot, group) for bot in asked for group in await unanswered.listed(services, state.bots[bot], SHOWN + 1, answered=False)]
     questions = sorted(groups, key=lambda question: -question[1].times)
-    lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
-    more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
+    # A new request that stands among the appointments is listed there alone.
+    listed = {appointment.appointment.request.id for appointment in records.appointments[:SHOWN]}
+    requests = [item for item in new.items if item.request.id not in listed]
+    lists: dict[str, Sized] = {
+        "requests": requests,
+        "appointments": records.appointments,
+        "questions": questions,
+        "failed": records.failed,
+    }
+    more = {name for name, entries in lists.items() if len(entries) > SHOWN} | ({"requests"} if new.next is not None else set())
+    incomplete = [(bot, missing) for bot in state.bots.values() if bot.active and (missing := knowledge_findings.missing(bot))][:SHOWN]
     return Today(
         records.missed[:SHOWN],
-        new.items[:SHOWN],
+        requests[:SHOWN],
         records.appointments[:SHOWN],
         questions[:SHOWN],
         records.failed[:SHOWN],
         _allowance(services, caller, state),
         _steps(services, state, records.steps),
         frozenset(more),
-        [IncompleteBot(bot, missing) for bot in state.bots.values() if bot.active and (missing := knowledge_findings.missing(bot))][:SHOWN],
+        [IncompleteBot(bot, missing, await _offers(services, bot) if offers else {}) for bot, missing in incomplete],
         records.refused[:SHOWN],
     )
+
+
+async def _offers(services: Services, bot: Bot) -> dict[str, str]:
+    """Return what the bot's knowledge has for each setting that the bot lacks."""
+    entries = await knowledge.entries(services.db, bot.id)
+    findings = await services.offload(lambda: list(knowledge_findings.findings(bot, entries)))
+    return {finding.kind.removesuffix("_missing"): str(finding.facts["value"]) for finding in findings if finding.facts}
 
 
 def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:
