@@ -23,7 +23,7 @@ class Work:
         self.worked.set()
 
 
-async def test_an_unexpected_fault_is_logged_with_its_traceback_and_the_work_runs_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_is_logged_and_the_work_runs_again(caplog: pytest.LogCaptureFixture) -> None:
     work = Work(ZeroDivisionError("planted"), KeyError("another"))
     task = background.run("the loop", work, 0.01)
     async with asyncio.timeout(20):
@@ -32,12 +32,8 @@ async def test_an_unexpected_fault_is_logged_with_its_traceback_and_the_work_run
     assert work.runs >= 3
     assert [record.message for record in caplog.records] == ["the loop: unexpected fault; next attempt in 0.01 s"] * 2
     assert "ZeroDivisionError: planted" in caplog.text
-
-
-async def test_an_expected_fault_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    work = Work(OSError("disk full"))
-    task = background.run("the loop", work, 0.0, once=True)
-    await asyncio.wait_for(task, 20)
+    caplog.clear()
+    await asyncio.wait_for(background.run("the loop", Work(OSError("disk full")), 0.0, once=True), 5)
     assert [(record.message, record.exc_info) for record in caplog.records] == [("the loop: disk full; next attempt in 0 s", None)]
 
 

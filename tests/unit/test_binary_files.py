@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 import pypdf
 import pytest
 
-from chatsvc.cli.refusals import sentence
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, ParsedEntry
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.refusals import Refused
-from chatsvc.file_reader import pdf, word
+from chatsvc.file_reader import child, pdf, word
 from chatsvc.services.knowledge.file_reading import read_files
 
 NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -59,27 +58,21 @@ def pdf_of(*pages: Sequence[str]) -> bytes:
 
 def assembled(streams: Sequence[bytes]) -> bytes:
     """A PDF file whose pages have these deflated content streams."""
-    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(streams)))
+    kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(streams)))
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         f"<</Type/Pages/Kids[{kids}]/Count {len(streams)}>>".encode(),
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
     ]
-    for at, stream in enumerate(streams):
-        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 850]/Contents {5 + 2 * at} 0 R/Resources<</Font<</F1 3 0 R>>>>>>"
+    for index, stream in enumerate(streams):
+        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 850]/Contents {5 + 2 * index} 0 R/Resources<</Font<</F1 3 0 R>>>>>>"
         objects += [page.encode(), b"<</Filter/FlateDecode/Length %d>>stream\n%b\nendstream" % (len(stream), stream)]
-    file, places = bytearray(b"%PDF-1.4\n"), []
+    file, table = b"%PDF-1.4\n", b"0000000000 65535 f \n"
     for number, content in enumerate(objects, start=1):
-        places.append(len(file))
+        table += b"%010d 00000 n \n" % len(file)
         file += b"%d 0 obj\n%b\nendobj\n" % (number, content)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    head = b"xref\n0 %d\n0000000000 65535 f \n%b" % (len(objects) + 1, table)
-    tail = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(file))
-    return bytes(file + head + tail)
-
-
-def asked(entries: Sequence[ParsedEntry]) -> dict[str, str]:
-    return {entry.question: entry.answer for entry in entries}
+    size = len(objects) + 1
+    return b"%bxref\n0 %d\n%btrailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (file, size, table, size, len(file))
 
 
 BODY = (
@@ -100,13 +93,6 @@ def test_a_word_file_is_read_with_headings_tables_and_labelled_questions() -> No
     assert found["Delivery"] == "We deliver within two days. Larger orders take a week."
     assert any("Haircut" in answer and "450 TL" in answer for answer in found.values())
     assert found["Do you sell vouchers?"] == "Yes, at the desk."
-
-
-def test_a_fault_in_a_word_file_has_its_paragraph() -> None:
-    body = paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")
-    with pytest.raises(Refused) as refused:
-        read_files([("a.docx", docx(body))], "en")
-    assert sentence(refused.value) == "a.docx, paragraph 4: this question has no answer"
 
 
 BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
@@ -143,30 +129,6 @@ def renamed() -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (docx(BODY, parts={"big": BOMB}), "unpacks to"),
-        (docx(paragraph("&b;"), ENTITIES), "declares entities"),
-        (
-            docx(BODY, parts={"styles.xml": "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []><a/>".encode("utf-16")}),
-            "declares entities",
-        ),
-        (docx(BODY, parts={"_rels/document.xml.rels": ELSEWHERE, "other.bin": f"{ENTITIES}<a>&b;</a>".encode()}), "declares entities"),
-        (docx(BODY)[:-40], r"this is no Word file \(.docx\)"),
-        (docx("<broken"), "this is no Word file that can be read"),
-        (docx(""), "no text in this"),
-        (renamed(), "this is no Word document"),
-        (b"PK", "this is no Word file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an encrypted or old Word file"),
-    ],
-    ids=["bomb", "entities", "UTF-16", "another part", "cut", "broken", "empty", "no document", "no zip", "encrypted"],
-)
-def test_a_word_file_that_cannot_be_taken_is_refused(data: bytes, says: str) -> None:
-    with pytest.raises(KnowledgeFileError, match=f"^a.docx, paragraph 1: .*{says}"):
-        word.read("a.docx", data, "en")
-
-
 PAGES = (
     ["Delivery", "", "We deliver within two days to all places that a lorry can reach, and to", "the islands within a week."],
     ["Price list", "Haircut ........ 450 TL", "Wash ........ 50 TL", "", "Q: Do you sell vouchers?", "A: Yes, at the desk."],
@@ -181,13 +143,6 @@ def test_a_pdf_file_is_read_with_paragraphs_prices_and_labelled_questions() -> N
     assert any("reach, and to the islands within a week." in answer for answer, page in found.values() if page == 1)
 
 
-def test_a_fault_in_a_pdf_file_has_its_page() -> None:
-    pages = [["Q: One?", "A: Yes."], ["Q: Two?"]]
-    with pytest.raises(Refused) as refused:
-        read_files([("a.pdf", pdf_of(*pages))], "en")
-    assert sentence(refused.value) == "a.pdf, page 2: this question has no answer"
-
-
 def encrypted() -> bytes:
     writer, packed = pypdf.PdfWriter(io.BytesIO(pdf_of(["a"]))), io.BytesIO()
     writer.encrypt("secret", algorithm="RC4-128")
@@ -195,21 +150,45 @@ def encrypted() -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (encrypted(), "page 1: the file is encrypted"),
-        (pdf_of([], []), "page 1: no text in this file, only pictures"),
-        (assembled([zlib.compress(b"BT ET"), zlib.compress(b" " * (20 * 1024 * 1024))]), "page 2: this page cannot be read"),
-        (b"%PDF-1.4\nnothing", "page 1: this is no PDF file"),
-        (b"", "page 1: this is no PDF file"),
-        (pdf_of(["a"])[:200], "page 1: this is no PDF file"),
-    ],
-    ids=["encrypted", "scanned", "bomb", "no file", "empty", "cut"],
-)
-def test_a_pdf_file_that_cannot_be_taken_is_refused(data: bytes, says: str) -> None:
-    with pytest.raises(KnowledgeFileError, match=f"^a.pdf, {says}"):
-        pdf.read("a.pdf", data, "en")
+WIDE = "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []><a/>".encode("utf-16")
+UNFIT = {
+    "bomb": ("docx", docx(BODY, parts={"big": BOMB}), "paragraph 1: .*unpacks to"),
+    "entities": ("docx", docx(paragraph("&b;"), ENTITIES), "paragraph 1: .*declares entities"),
+    "UTF-16": ("docx", docx(BODY, parts={"styles.xml": WIDE}), "paragraph 1: .*declares entities"),
+    "another part": (
+        "docx",
+        docx(BODY, parts={"_rels/document.xml.rels": ELSEWHERE, "other.bin": f"{ENTITIES}<a>&b;</a>".encode()}),
+        "paragraph 1: .*declares entities",
+    ),
+    "cut": ("docx", docx(BODY)[:-40], r"paragraph 1: this is no Word file \(.docx\)"),
+    "broken": ("docx", docx("<broken"), "paragraph 1: this is no Word file that can be read"),
+    "empty": ("docx", docx(""), "paragraph 1: no text in this"),
+    "no document": ("docx", renamed(), "paragraph 1: this is no Word document"),
+    "no zip": ("docx", b"PK", "paragraph 1: this is no Word file"),
+    "encrypted": ("docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "paragraph 1: this is an encrypted or old Word file"),
+    "fault": (
+        "docx",
+        docx(paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")),
+        "paragraph 4: this question has no answer$",
+    ),
+    "encrypted PDF": ("pdf", encrypted(), "page 1: the file is encrypted"),
+    "scanned": ("pdf", pdf_of([], []), "page 1: no text in this file, only pictures"),
+    "PDF bomb": (
+        "pdf",
+        assembled([zlib.compress(b"BT ET"), zlib.compress(b" " * (20 * 1024 * 1024))]),
+        "page 2: this page cannot be read",
+    ),
+    "no PDF": ("pdf", b"%PDF-1.4\nnothing", "page 1: this is no PDF file"),
+    "empty PDF": ("pdf", b"", "page 1: this is no PDF file"),
+    "cut PDF": ("pdf", pdf_of(["a"])[:200], "page 1: this is no PDF file"),
+    "fault in a PDF": ("pdf", pdf_of(["Q: One?", "A: Yes."], ["Q: Two?"]), "page 2: this question has no answer$"),
+}
+
+
+@pytest.mark.parametrize(("ending", "data", "says"), UNFIT.values(), ids=UNFIT)
+def test_a_file_that_cannot_be_taken_is_refused_with_the_position_of_its_fault(ending: str, data: bytes, says: str) -> None:
+    with pytest.raises(KnowledgeFileError, match=rf"^a\.{ending}, {says}"):
+        child.parse(f"a.{ending}", data, "en", f".{ending}")
 
 
 def test_a_pdf_file_has_a_limit_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from chatsvc.domain import contacts
-from chatsvc.domain.captures import (
-    REQUEST_TYPES,
-    Captured,
-    CapturedRecord,
-    Change,
-    change_message,
-    checked,
-    instant,
-)
+from chatsvc.domain.captures import REQUEST_TYPES, Captured, CapturedRecord, Change, change_message, checked, instant
 from tests.speed import within
 from tests.tables import rows
 
@@ -38,14 +30,11 @@ def test_a_name_or_contact_is_what_the_visitor_typed(field: str, message: str, c
     assert getattr(kept(message, country, **{f"visitor_{field}": claimed}), f"visitor_{field}") == (None if expected == "-" else expected)
 
 
-@pytest.mark.parametrize(("field", "text"), [("name", "x" * 300), ("email", "a" * 300 + "@example.com")])
-def test_what_is_too_long_is_not_kept(field: str, text: str) -> None:
-    assert getattr(kept(text, **{f"visitor_{field}": text}), f"visitor_{field}") is None
-
-
-def test_a_name_is_not_put_together_from_two_messages() -> None:
+def test_a_name_is_told_in_one_message_and_not_too_long() -> None:
     assert kept(["ben selin", "kaya mahallesinden"], visitor_name="Selin Kaya").visitor_name is None
     assert kept(["ben selin", "kaya mahallesinden"], visitor_name="Selin").visitor_name == "selin"
+    name, email = "x" * 300, "a" * 300 + "@example.com"
+    assert (kept(name, visitor_name=name).visitor_name, kept(email, visitor_email=email).visitor_email) == (None, None)
 
 
 @pytest.mark.parametrize(

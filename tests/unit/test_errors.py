@@ -43,9 +43,9 @@ def test_the_table_holds_every_code_of_the_specification_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
-def test_an_error_is_the_flat_envelope_with_both_languages(problem: Problem) -> None:
+def test_an_error_is_the_flat_envelope_with_both_languages_and_exactly_its_fields(problem: Problem) -> None:
     assert getattr(errors, problem.code) is problem
-    extra = {name: f"the {name}" for name in problem.extra}
+    extra: dict[str, Any] = {name: f"the {name}" for name in problem.extra}
     raised = problem(**extra)
     assert raised.as_json() == {
         "success": False,
@@ -57,11 +57,6 @@ def test_an_error_is_the_flat_envelope_with_both_languages(problem: Problem) -> 
     assert problem.text("tr") != problem.text("en")
     assert problem.text("tr").endswith(".")
     assert problem.text("en").endswith(".")
-
-
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
-def test_a_field_that_is_missing_or_not_in_the_table_is_a_type_error(problem: Problem) -> None:
-    extra: dict[str, Any] = dict.fromkeys(problem.extra, 1)
     for given in ({**extra, "detail": "one too many"}, *({name: 1 for name in extra if name != missing} for missing in extra)):
         with pytest.raises(TypeError, match=problem.code):
             problem(**given)

@@ -8,11 +8,9 @@ import os
 import random
 import re
 import resource
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -91,22 +89,27 @@ decoding.decode = slow
     assert second.startswith("bad.md, line 1: no text")
 
 
+SLEEPS = "time.sleep(60)"
+DECODES = "def decode(name, data):\n    {}\ndecoding.decode = decode"
+
+
 @pytest.mark.parametrize(
-    ("does", "says"),
-    [("bytearray(4 << 30)", "too much memory"), ("os._exit(3)", "has ended"), ("raise OSError", r"damaged and cannot be read \(OSError\)")],
+    ("body", "says"),
+    [
+        (DECODES.format("bytearray(4 << 30)"), "too much memory"),
+        (DECODES.format("os._exit(3)"), "has ended"),
+        (DECODES.format("raise OSError"), r"damaged and cannot be read \(OSError\)"),
+        (SLEEPS, "takes too long"),
+    ],
 )
 def test_whatever_becomes_of_the_process_is_a_fault_of_the_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, does: str, says: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, says: str
 ) -> None:
-    hold(monkeypatch, tmp_path, f"def decode(name, data):\n    {does}\ndecoding.decode = decode")
+    if body == SLEEPS:
+        monkeypatch.setattr(file_reading, "_START_S", 0.5)
+        monkeypatch.setattr(file_reading, "_SLOWDOWN", 0)
+    hold(monkeypatch, tmp_path, body)
     assert re.search(f"faq.md, line 1: .*{says}", faults("faq.md", FAQ))
-
-
-def test_a_process_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(file_reading, "_START_S", 0.5)
-    monkeypatch.setattr(file_reading, "_SLOWDOWN", 0)
-    hold(monkeypatch, tmp_path, "time.sleep(60)")
-    assert "takes too long" in faults("faq.md", FAQ)
 
 
 def test_the_process_has_nothing_of_its_parents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ child._read = read
 
 
 def test_closing_it_from_elsewhere_ends_reading_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hold(monkeypatch, tmp_path, "time.sleep(60)")
+    hold(monkeypatch, tmp_path, SLEEPS)
     with FileReader() as reader:
         timer = threading.Timer(0.3, reader.close)
         timer.start()
@@ -161,72 +164,43 @@ def test_closing_it_from_elsewhere_ends_reading_at_once(monkeypatch: pytest.Monk
 
 
 def test_an_interrupted_reader_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hold(monkeypatch, tmp_path, "time.sleep(60)")
+    hold(monkeypatch, tmp_path, SLEEPS)
     reader = FileReader()
-
-    def interrupted() -> None:
-        with reader:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
+    with suppress(KeyboardInterrupt), reader:
+        raise KeyboardInterrupt
     assert reader._process.returncode is not None
-
-
-def test_a_program_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(Refused, match=r"reader_unavailable .*No such file or directory"):
-        FileReader()
 
 
 @pytest.mark.parametrize("others", [[], [("other.md", FAQ)]])
 def test_the_fault_of_a_file_is_told_where_the_process_cannot_be_started_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: list[tuple[str, bytes]]
 ) -> None:
-    hold(monkeypatch, tmp_path, "def decode(name, data):\n    os._exit(3)\ndecoding.decode = decode")
+    hold(monkeypatch, tmp_path, DECODES.format("os._exit(3)"))
     reader = FileReader()
     monkeypatch.setattr(file_reading, "program", lambda _: ["/nowhere/python"])
     with reader, pytest.raises(Refused) as refused:
         reader.read([("faq.md", FAQ), *others], "en")
-    told = [line.partition(":")[0] for line in sentence(refused.value).splitlines()]
-    assert told == [f"{name}, line 1" for name, _ in (("faq.md", FAQ), *others)]
+    lines = [line.partition(":")[0] for line in sentence(refused.value).splitlines()]
+    assert lines == [f"{name}, line 1" for name, _ in (("faq.md", FAQ), *others)]
+    with pytest.raises(Refused, match=r"reader_unavailable .*No such file or directory"):
+        FileReader()
 
 
 def test_the_binary_starts_itself_without_unpacking_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[tuple[list[str], dict[str, str]]] = []
-    real = subprocess.Popen
-
-    def popen(command: list[str], **options: object) -> subprocess.Popen[bytes]:
-        env = options["env"]
-        assert isinstance(env, dict)
-        started.append((command, env))
-        return real(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setenv("_PYI_ARCHIVE_FILE", "/somewhere")
-    with FileReader():
-        pass
-    ((command, env),) = started
-    assert command == [sys.executable, "read-files"]
-    assert env["_PYI_ARCHIVE_FILE"] == "/somewhere"
+    assert file_reading.program("read-files") == [sys.executable, "read-files"]
+    assert file_reading.environment()["_PYI_ARCHIVE_FILE"] == "/somewhere"
 
 
-@pytest.fixture
-def timer_off() -> Iterator[None]:
-    """The child's limits, put back as they were."""
-    yield
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
-
-
-def test_the_child_answers_a_line_a_file(timer_off: None) -> None:
+def test_the_child_answers_a_line_a_file() -> None:
     files = [{"name": "faq.md", "kind": ".md", "size": len(FAQ)}, {"name": "x.csv", "kind": ".csv", "size": 6}]
-    request = {"language": "en", "files": files}
     written = io.BytesIO()
-    child.answer(request, io.BytesIO(FAQ + b"alt: x"), written)
+    child.answer({"language": "en", "files": files}, io.BytesIO(FAQ + b"alt: x"), written)
     first, second = map(json.loads, written.getvalue().splitlines())
     assert first["entries"][0][0] == "When are you open?"
     assert second["faults"][0][0] == 1
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 PIECES = r"""

@@ -14,10 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from chatsvc.acme import client
 
-KEY = ec.derive_private_key(
-    int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")),
-    ec.SECP256R1(),
-)
+KEY = ec.derive_private_key(int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")), ec.SECP256R1())
 
 
 def test_a_public_key_is_told_by_its_two_numbers() -> None:
@@ -54,10 +51,6 @@ def test_what_is_signed_is_header_and_payload_and_no_payload_is_an_empty_one() -
     header = {"alg": "ES256", "nonce": "n", "url": "https://a.example/ü"}
     for payload in ({"a": [1, "ş"]}, {}, None):
         assert verify(client.sign(KEY, header, payload)) == (header, payload)
-
-
-def test_a_body_that_was_changed_is_not_what_was_signed() -> None:
-    parts = json.loads(client.sign(KEY, {"url": "a"}, {}))
-    parts["payload"] = client.b64(b'{"b":1}')
+    changed = {**json.loads(client.sign(KEY, header, {})), "payload": client.b64(b'{"b":1}')}
     with pytest.raises(InvalidSignature):
-        verify(json.dumps(parts).encode())
+        verify(json.dumps(changed).encode())

@@ -23,6 +23,8 @@ def test_a_key_is_csk_with_32_random_and_6_checksum_characters() -> None:
     for key in made:
         assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", key)
         assert keys.is_well_formed(key)
+        assert keys.digest(key) == hashlib.sha256(key.encode()).digest()
+    assert keys.SHOWN == 10
 
 
 def test_the_random_characters_are_even() -> None:
@@ -47,15 +49,11 @@ def test_the_checksum_is_the_crc_of_all_before_it_in_base_62() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.builds(keys.generate))
-def test_every_change_of_one_character_is_refused(key: str) -> None:
+def test_every_change_of_a_key_is_refused(key: str) -> None:
     for at in range(len(key)):
         for other in (*ALPHABET, "_", " ", "-", "ı", "٣", "\0"):
             if other != key[at]:
                 assert not keys.is_well_formed(key[:at] + other + key[at + 1 :])
-
-
-@given(st.builds(keys.generate))
-def test_more_less_or_something_around_a_key_is_refused(key: str) -> None:
     for other in (key[:-1], key + "0", key + "\n", "\n" + key, " " + key, key + " ", key[4:], key.upper(), key * 2, ""):
         assert other == key or not keys.is_well_formed(other)
 
@@ -65,9 +63,3 @@ def test_more_less_or_something_around_a_key_is_refused(key: str) -> None:
 def test_no_text_makes_the_check_fail(text: str) -> None:
     keys.digest(text)
     assert keys.is_well_formed(text) is False
-
-
-def test_what_is_kept_is_the_sha_256_digest_and_ten_characters_are_shown() -> None:
-    key = keys.generate()
-    assert keys.digest(key) == hashlib.sha256(key.encode()).digest()
-    assert keys.SHOWN == 10

@@ -91,6 +91,10 @@ def test_the_message_names_the_file_and_the_lines() -> None:
         "faq.md, line 1: this question has no answer\nfaq.md, line 7: this question was asked on line 1234 already; keep one of the two"
     )
     assert error.faults[1].sentence("tr") == "bu soru daha önce de var (satır 1234); ikisinden birini bırakın"
+    # Numbers are written as the language has them.
+    fault = FileFault(1, "answer_too_long", {"length": 12345, "most": 8000})
+    assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
+    assert fault.sentence("tr") == "bu sorunun yanıtı 12.345 karakter; en çok 8.000 olabilir"
 
 
 @pytest.mark.parametrize("code", sorted(section("file_faults")))
@@ -103,12 +107,6 @@ def test_a_fault_names_the_same_facts_in_both_languages(code: str) -> None:
     assert english != turkish
 
 
-def test_numbers_are_written_as_the_language_has_them() -> None:
-    fault = FileFault(1, "answer_too_long", {"length": 12345, "most": 8000})
-    assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
-    assert fault.sentence("tr") == "bu sorunun yanıtı 12.345 karakter; en çok 8.000 olabilir"
-
-
 @pytest.mark.parametrize("text", ["", "\n\n", "# Only a title\n", "<!-- nothing -->"])
 def test_a_file_without_a_question_is_a_fault(text: str) -> None:
     assert faults(text) == [
@@ -116,25 +114,19 @@ def test_a_file_without_a_question_is_a_fault(text: str) -> None:
     ]
 
 
-def test_sizes_are_bounded() -> None:
+def test_sizes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse(f"## {'q' * MAX_PHRASING}\nalt: {'a' * MAX_PHRASING}\n\n{'x' * MAX_ANSWER}")
     assert faults(f"## {'q' * 501}\nalt: {'a' * 501}\n\n{'x' * 8001}") == [
         (1, "this question has 501 characters; at most 500 are possible"),
         (1, "the answer to this question has 8,001 characters; at most 8,000 are possible"),
         (2, "this phrasing has 501 characters; at most 500 are possible"),
     ]
-
-
-def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for char, code in (("\x00", "U+0000"), ("\udcff", "U+DCFF"), ("\x1b", "U+001B")):
+        assert faults(f"## A\n\n1{char}") == [(3, f"a character that is no text ({code}); save the file as UTF-8")]
     monkeypatch.setattr(parsed, "MAX_ENTRIES", 3)
     text = "".join(f"## {number}?\n\nx\n" for number in range(6))
     assert parse(text[: text.index("## 3")])
     assert faults(text) == [(10, "more than 3 entries in one file; spread them over several files")]
-
-
-@pytest.mark.parametrize(("char", "code"), [("\x00", "U+0000"), ("\udcff", "U+DCFF"), ("\x1b", "U+001B")])
-def test_what_is_no_text_is_a_fault(char: str, code: str) -> None:
-    assert faults(f"## A\n\n1{char}") == [(3, f"a character that is no text ({code}); save the file as UTF-8")]
 
 
 def test_the_ending_tells_the_format_and_another_one_is_refused() -> None:
@@ -238,14 +230,10 @@ def test_struck_out_text_is_not_told(name: str, text: str) -> None:
 def test_front_matter_is_no_entry_and_underlined_headings_are_headings(name: str, text: str) -> None:
     (entry,) = read(name, text, "tr").entries
     assert (entry.question, entry.answer) == ("Prices", "A wash is 20 TL for each car.")
-
-
-@pytest.mark.parametrize(
-    "text", ["| a | b |\n| --- | --- |\n| ======== | 1 |", "One.\n---\nTwo.", "```\nPrices\n======\n```", "- item\n======"]
-)
-def test_other_lines_of_dashes_underline_nothing(text: str) -> None:
-    (entry,) = read("a.md", f"# Prices\n\n{text}\n", "en").entries
-    assert (entry.question, entry.answer) == ("Prices", text)
+    # Other lines of dashes underline nothing.
+    for other in ("| a | b |\n| --- | --- |\n| ======== | 1 |", "One.\n---\nTwo.", "```\nPrices\n======\n```", "- item\n======"):
+        (entry,) = read("a.md", f"# Prices\n\n{other}\n", "en").entries
+        assert (entry.question, entry.answer) == ("Prices", other)
 
 
 @pytest.mark.parametrize("ending", ["md", "txt"])
@@ -256,10 +244,7 @@ def test_a_table_that_was_pasted_keeps_the_names_of_its_columns(ending: str) -> 
     assert (entry.question, entry.answer) == ("Service, Price, Minutes", f"{told}\n\n\tindented by a tab")
 
 
-HEADINGS = ("Dr. Elif Kaya", "Peugeot 208 kiralama")
-
-
-@pytest.mark.parametrize("heading", HEADINGS)
+@pytest.mark.parametrize("heading", ["Dr. Elif Kaya", "Peugeot 208 kiralama"])
 def test_nothing_is_cut_out_of_a_heading(heading: str) -> None:
     first, second = "Bu bölümde size yardımcı olacak bütün bilgileri bulabilirsiniz.", "Burada da başka bilgiler yer alıyor."
     text = f"{heading}\n\n{first}\n\nBaşka konu\n\n{second}\n"

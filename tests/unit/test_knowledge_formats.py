@@ -51,17 +51,14 @@ def test_columns_come_in_any_order_and_case_with_any_separator(separator: str) -
         "\ufeff" + separator.join(["Answer", " QUESTION ", "id"]) + "\n" + separator.join(["1", "A?", "x"]) + "\n\n" + separator * 2 + "\n"
     )
     assert brief(parse_csv(text, "tr", "a.csv")) == [("A?", "1")]
-
-
-def test_a_table_may_name_sources_and_synonyms() -> None:
     text = 'question,answer,source,synonyms\nA?,1,web site,"towel, havlu|bike, bicycle"\n,,,"x, y"\n'
-    found = parse_csv(text, "tr", "a.csv")
-    assert [one.source for one in found.entries] == ["web site"]
-    assert found.synonyms == [
-        Synonyms(("towel", "havlu"), "web site"),
-        Synonyms(("bike", "bicycle"), "web site"),
-        Synonyms(("x", "y"), "a.csv"),
-    ]
+    table = parse_csv(text, "tr", "a.csv")
+    assert [entry.source for entry in table.entries] == ["web site"]
+    groups = (("towel", "havlu"), "web site"), (("bike", "bicycle"), "web site"), (("x", "y"), "a.csv")
+    assert table.synonyms == [Synonyms(*group) for group in groups]
+    # A column of the owner's own stands behind the answer with its name.
+    text = "soru;yanıt;Süre;id\nKesim kaç para?;500 TL;45 dk;7\nAçık mısınız?;Evet;;8\n"
+    assert [entry.answer for entry in parse_csv(text, "tr", "fiyat.csv").entries] == ["500 TL\n\nSüre: 45 dk", "Evet"]
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), rows("file_faults"))
@@ -76,15 +73,9 @@ def test_jsonl_has_an_entry_a_line() -> None:
         ParsedEntry("A?", ("a",), "1", "en", "faq.md", 1),
         ParsedEntry("B?", (), "2", "tr", "a.jsonl", 3),
     ]
-
-
-def test_synonyms_in_jsonl_are_a_group_or_several_beside_an_entry_or_alone() -> None:
     text = '{"question": "A?", "answer": "1", "synonyms": ["a", "b"]}\n{"synonyms": [["c", "d"], ["e", "f"]], "source": "s"}'
-    assert [(one.words, one.source) for one in parse_jsonl(text, "tr", "a.jsonl").synonyms] == [
-        (("a", "b"), "a.jsonl"),
-        (("c", "d"), "s"),
-        (("e", "f"), "s"),
-    ]
+    groups = (("a", "b"), "a.jsonl"), (("c", "d"), "s"), (("e", "f"), "s")
+    assert parse_jsonl(text, "tr", "a.jsonl").synonyms == [Synonyms(*group) for group in groups]
 
 
 def test_every_fault_of_jsonl_is_told_with_its_line() -> None:
@@ -171,9 +162,7 @@ def test_a_long_section_makes_passages_that_end_with_sentences() -> None:
     assert all(one.answer.endswith("çalışır.") and 600 <= len(one.answer) <= LONGEST + 300 for one in found.entries)
     assert found.entries[0].question == "Ev"
     assert found.entries[1].question.startswith("Ev: Dr. Ali 4")
-
-
-def test_what_has_no_sentences_is_cut_between_words_and_what_has_no_words_anywhere() -> None:
+    # What has no sentences is cut between words, and what has no words anywhere.
     assert " ".join(one.answer for one in parse_text("word " * 1000, "en", "a.txt").entries) == ("word " * 1000).strip()
     assert "".join(one.answer for one in parse_text("x" * 5000, "en", "a.txt").entries) == "x" * 5000
 
@@ -239,11 +228,6 @@ def test_a_file_names_few_faults_however_long_it_is(ending: str) -> None:
         text = ("question,answer\n" if ending == ".csv" else "") + piece * (10_000 // len(piece))
         result = attempt(f"a{ending}", text)
         assert isinstance(result, Parsed) or len(result.faults) <= 200
-
-
-def test_a_page_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MAX_CHARACTERS", 10)
-    assert faults("a.html", "<p>12345678") == ["1: the page has 11 characters; at most 10 are read: split it"]
 
 
 @pytest.mark.parametrize(
@@ -354,11 +338,6 @@ def test_any_file_of_any_format_gives_entries_or_faults(ending: str, text: str) 
         assert all(1 <= fault.line <= lines for fault in found.faults)
 
 
-def test_a_column_of_the_owner_stands_behind_the_answer_with_its_name() -> None:
-    text = "soru;yanıt;Süre;id\nKesim kaç para?;500 TL;45 dk;7\nAçık mısınız?;Evet;;8\n"
-    assert [entry.answer for entry in parse_csv(text, "tr", "fiyat.csv").entries] == ["500 TL\n\nSüre: 45 dk", "Evet"]
-
-
 @pytest.mark.parametrize(
     "page",
     ["<p>y " + "<b>a " * 5_000, "<p>" + "<b>x<i>" * 5_000, "<p><i>" + "<b>x</b>" * 5_000],
@@ -375,3 +354,5 @@ def test_many_inline_elements_are_read_with_little_work(page: str, monkeypatch: 
     monkeypatch.setattr(page_tree, "one_line", counted)
     html.read_text("page.html", f"<h2>Open?</h2><p>From 9.</p>{page}", "en")
     assert 0 < characters < 200 * len(page)
+    monkeypatch.setattr(html, "MAX_CHARACTERS", 10)
+    assert faults("a.html", "<p>12345678") == ["1: the page has 11 characters; at most 10 are read: split it"]

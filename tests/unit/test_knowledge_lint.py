@@ -11,8 +11,6 @@ from chatsvc.services.knowledge import knowledge_lint
 from chatsvc.services.knowledge.knowledge_lint import findings
 from tests.knowledge_files import parse_file
 
-MANY = ("how may I pay", "which cards do you take", "can I pay cash", "payment methods", "is paypal possible")
-
 
 def entry(name: str, question: str, *alt: str, answer: str = "", language: str = "en") -> Entry:
     """An entry with an answer of its own."""
@@ -75,33 +73,53 @@ def test_questions_are_generated_from_heading_facts_and_sentences(question: str,
     assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(made)] == made
 
 
-def test_a_phrasing_that_the_bot_answers_rightly_is_no_weak_spot() -> None:
-    children = entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones.")
-    kids = entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet.")
-    assert kinds(children, kids, entry("c", "Parking")) == []
+TURKISH = ("Odada havlu ve çarşaf var mı acaba?", "yoksa biz mi getirelim")
+TOWELS = "Evet, odada iki havlu var."
+FINDINGS: dict[str, tuple[list[Entry], list[tuple[str, str, str | None]]]] = {
+    "a phrasing that the bot answers rightly": (
+        [
+            entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones."),
+            entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet."),
+            entry("c", "Parking"),
+        ],
+        [],
+    ),
+    "a phrasing that finds another entry first": (
+        [
+            entry(
+                "ship",
+                "do you ship to France",
+                "do you ship to Spain",
+                "do you ship abroad",
+                "where do you ship to",
+                "do you ship to Italy",
+            ),
+            entry("open", "opening hours", "when are you open", "are you open on sunday", "until when are you open", "do you ship to"),
+        ],
+        [("answers_another", "open", "ship")],
+    ),
+    "the same phrasing, whatever its spelling": (
+        [entry("a", "Opening Hours?"), entry("b", "when is it open", "opening hours")],
+        [("duplicate_phrasing", "b", "a")],
+    ),
+    "the same words": (
+        [entry("a", "can I pay with a card"), entry("b", "And can I pay with cards?")],
+        [("near_duplicate", "b", "a")],
+    ),
+    "the same answer": (
+        [entry("a", "can I pay with a card"), entry("b", "something else entirely", answer="The  ANSWER is a.")],
+        [("near_duplicate", "b", "a")],
+    ),
+    "another language": ([entry("a", "Wi-Fi?"), entry("b", "Wi-Fi?", language="tr")], []),
+    "plainly in another language": ([entry("a", *TURKISH, answer=TOWELS)], [("foreign_language", "a", None)]),
+    "rightly in another language": ([entry("a", *TURKISH, answer=TOWELS, language="tr-TR")], []),
+    "no chat message": ([entry("a", "What are your terms?", answer="These are the terms. " * 100)], [("long_answer", "a", None)]),
+}
 
 
-def test_a_phrasing_that_finds_another_entry_first_is_told() -> None:
-    ship = entry(
-        "ship", "do you ship to France", "do you ship to Spain", "do you ship abroad", "where do you ship to", "do you ship to Italy"
-    )
-    stray = entry("open", "opening hours", "when are you open", "are you open on sunday", "until when are you open", "do you ship to")
-    assert kinds(ship, stray) == [("answers_another", "open", "ship")]
-
-
-def test_the_same_phrasing_twice_is_told_whatever_its_spelling() -> None:
-    assert kinds(entry("a", "Opening Hours?"), entry("b", "when is it open", "opening hours")) == [("duplicate_phrasing", "b", "a")]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        entry("b", "And can I pay with cards?"),
-        entry("b", "something else entirely", answer="The  ANSWER is a."),
-    ],
-)
-def test_entries_with_the_same_words_or_the_same_answer_are_near_duplicates(other: Entry) -> None:
-    assert kinds(entry("a", "can I pay with a card"), other) == [("near_duplicate", "b", "a")]
+@pytest.mark.parametrize(("entries", "expected"), FINDINGS.values(), ids=FINDINGS)
+def test_weak_spots_are_named(entries: list[Entry], expected: list[tuple[str, str, str | None]]) -> None:
+    assert kinds(*entries) == expected
 
 
 def test_questions_for_another_kind_of_fact_are_no_near_duplicates() -> None:
@@ -110,20 +128,6 @@ def test_questions_for_another_kind_of_fact_are_no_near_duplicates() -> None:
         entry("b", "When is each show?", answer="11:00 and 15:00."),
     )
     assert "near_duplicate" not in {kind for kind, *_ in kinds(*shows)}
-
-
-def test_another_language_is_another_entry() -> None:
-    assert kinds(entry("a", "Wi-Fi?"), entry("b", "Wi-Fi?", language="tr")) == []
-
-
-def test_an_entry_that_is_plainly_in_another_language_is_told() -> None:
-    turkish = ("Odada havlu ve çarşaf var mı acaba?", "yoksa biz mi getirelim")
-    assert kinds(entry("a", *turkish, answer="Evet, odada iki havlu var.")) == [("foreign_language", "a", None)]
-    assert kinds(entry("a", *turkish, answer="Evet, odada iki havlu var.", language="tr-TR")) == []
-
-
-def test_an_answer_that_is_no_chat_message_any_more_is_told() -> None:
-    assert kinds(entry("a", "What are your terms?", answer="These are the terms. " * 100)) == [("long_answer", "a", None)]
 
 
 def test_what_is_worst_comes_first_and_each_pair_once() -> None:

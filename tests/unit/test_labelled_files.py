@@ -30,9 +30,6 @@ def test_labelled_questions_become_entries(name: str, text: str) -> None:
         "Open?": (("opening hours",), "From 9 to 6.\n\nNot on Sundays."),
         "Far away?": ((), "No."),
     }
-
-
-def test_a_labelled_question_without_an_answer_is_a_fault_with_its_line() -> None:
     with pytest.raises(KnowledgeFileError, match=r"^a.txt, line 4: this question has no answer$"):
         read("a.txt", "Q: One?\nA: Yes.\n\nQ: Two?\n", "en")
 
@@ -60,7 +57,7 @@ LISTS = [
 @pytest.mark.parametrize(("name", "text"), LISTS)
 def test_a_price_list_answers_how_much_one_thing_is(name: str, text: str) -> None:
     entries = read(name, text, "en").entries
-    index = KnowledgeIndex([Entry(str(at), e.question, e.alt, e.answer, e.language, e.source) for at, e in enumerate(entries)], "en")
+    index = KnowledgeIndex([Entry(str(index), e.question, e.alt, e.answer, e.language, e.source) for index, e in enumerate(entries)], "en")
     for question in ("how much is a haircut", "haircut price?", "what does a haircut cost"):
         fact = index.search(question).hits[0].fact
         assert fact is not None

@@ -65,9 +65,6 @@ def test_a_line_of_json_has_time_level_logger_request_and_message(stream: io.Str
         "message": '2 "things"\nhappened, ş \ud800',
     }
     assert (second["level"], second["request_id"], second["count"]) == ("info", None, 3)
-
-
-def test_the_time_is_that_of_the_event_to_the_millisecond(stream: io.StringIO) -> None:
     record = logging.makeLogRecord({"msg": "x", "created": 1_795_176_868.1239})
     assert json.loads(log.JsonFormatter().format(record))["time"] == "2026-11-20T12:14:28.123Z"
 
@@ -97,7 +94,10 @@ def test_auto_is_text_in_a_terminal(monkeypatch: pytest.MonkeyPatch, form: str, 
 
 @pytest.mark.parametrize(("level", "heard"), [("info", "iwe"), ("warning", "we"), ("error", "e")])
 def test_the_level_is_that_of_our_own_events_and_libraries_are_heard_from_warnings_on(stream: io.StringIO, level: str, heard: str) -> None:
-    log.set_up(level=level)
+    access = level == "error"  # whatever the level
+    log.set_up(level=level, access=access)
+    log.ACCESS.info("a request")
+    assert len(lines(stream)) == access
     for logger in (EVENTS, logging.getLogger("a.library")):
         logger.info("i")
         logger.warning("w")
@@ -106,13 +106,6 @@ def test_the_level_is_that_of_our_own_events_and_libraries_are_heard_from_warnin
         name: "".join(line["message"] for line in lines(stream) if line["logger"] == name) for name in ("chatsvc.somewhere", "a.library")
     }
     assert said == {"chatsvc.somewhere": heard, "a.library": heard.replace("i", "")}
-
-
-@pytest.mark.parametrize("access", [True, False])
-def test_access_lines_are_written_when_they_are_asked_for_whatever_the_level(stream: io.StringIO, access: bool) -> None:
-    log.set_up(level="error", access=access)
-    log.ACCESS.info("a request")
-    assert len(lines(stream)) == access
 
 
 def test_a_warning_of_a_library_is_a_line_too(stream: io.StringIO) -> None:

@@ -37,17 +37,13 @@ tokens = st.integers(0, 10_000_000)
 @example([1, 0, 0, 0], [499_999, 0, 0, 0])
 @example([1, 0, 0, 0], [500_000, 0, 0, 0])
 @given(st.lists(prices, min_size=4, max_size=4), st.lists(tokens, min_size=4, max_size=4))
-def test_the_cost_is_exact_and_rounded_half_up(price: list[int], count: list[int]) -> None:
+def test_the_cost_is_exact_and_rounded_half_up_and_dollars_show_six_digits(price: list[int], count: list[int]) -> None:
     exact = sum((Decimal(p) * n for p, n in zip(price, count, strict=True)), Decimal(0)) / 1_000_000
     tier = Tier("t", "anthropic", "m", *price)
     assert cost_micro_usd(tier, Usage(*count)) == int(exact.quantize(Decimal(1), ROUND_HALF_UP))
     assert Usage(*count).total == sum(count)
-
-
-@given(st.integers(0, 10**13))
-def test_dollars_show_six_digits_and_their_text_is_exact(micro: int) -> None:
-    usd = Usd(micro)
-    assert Decimal(usd.text) == Decimal(micro) / 1_000_000
+    usd = Usd(cost_micro_usd(tier, Usage(*count)))
+    assert Decimal(usd.text) == exact.quantize(Decimal(1), ROUND_HALF_UP) / 1_000_000
     assert len(usd.text.partition(".")[2]) == 6
     assert json.loads(usd.text) == json.loads(json.dumps(usd)) == float(usd)
     assert orjson.Fragment(usd.text)

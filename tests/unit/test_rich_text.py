@@ -44,28 +44,19 @@ BOTH = Span("x", bold=True, italic=True)
             Span("see "), link("https://a.example/a_b_c"), Span(". ("), link("https://b.example/x"), Span(")")]),
         ("[x](javascript:alert(1)) [y](/prices) [z](data:text/html,x) <b onclick=x>", None),
         ("", []),
-    ],
-)  # fmt: skip
-def test_complete_marks_are_read_and_all_else_stays_as_it_is(text: str, expected: list[Span] | None) -> None:
-    assert rich_text.spans(text) == ([Span(text)] if expected is None else expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
         ("[bank.example](https://evil.example/x)", [link("bank.example (evil.example)", "https://evil.example/x")]),
         ("[see https://bank.example/x](https://EVIL.example)", [link("see https://bank.example/x (EVIL.example)", "https://EVIL.example")]),
         ("[a@bank.example](mailto:a@evil.example)", [link("a@bank.example (evil.example)", "mailto:a@evil.example")]),
         ("[www.a.example](https://a.example)", [link("www.a.example", "https://a.example")]),
         ("[a.example](https://shop.a.example/)", [link("a.example", "https://shop.a.example/")]),
-        ("[menu](https://bank.example@evil.example/)", [Span("[menu](https://bank.example@evil.example/)")]),
-        ("https://bank.example@evil.example/", [Span("https://bank.example@evil.example/")]),
+        ("[menu](https://bank.example@evil.example/)", None),
+        ("https://bank.example@evil.example/", None),
         ("[x](https://a.example/\u202egnp.exe)", [Span("[x]("), link("https://a.example/"), Span("\u202egnp.exe)")]),
         ("https://a.example/\u202egnp.exe", [link("https://a.example/"), Span("\u202egnp.exe")]),
     ],
-)
-def test_a_link_shows_the_host_to_which_it_leads(text: str, expected: list[Span]) -> None:
-    assert rich_text.spans(text) == expected
+)  # fmt: skip
+def test_complete_marks_are_read_and_a_link_shows_the_host_to_which_it_leads(text: str, expected: list[Span] | None) -> None:
+    assert rich_text.spans(text) == ([Span(text)] if expected is None else expected)
 
 
 def test_in_a_visitors_words_addresses_alone_are_links() -> None:
@@ -101,13 +92,10 @@ def test_each_place_writes_the_marks_in_its_own_way() -> None:
         ' <code>c</code>\n• <a href="mailto:a@b.example" rel="noreferrer noopener nofollow">mail</a>'
         ' <a href="https://a.example" rel="noreferrer noopener nofollow">https://a.example</a> <strong><code>x</code></strong>'
     )
-
-
-def test_marks_that_a_platform_would_show_are_left_out_and_no_message_becomes_empty() -> None:
+    # Marks that a platform would show are left out, and no message becomes empty.
     assert whatsapp.formatted("**Pazartesi**den **a*b** **c**") == "Pazartesiden a*b *c*"
-    empty = r"\ "
-    for formatted in (whatsapp.formatted(empty), telegram.formatted(empty)["text"], telegram.formatted("```\n```")["text"]):
-        assert formatted in (empty, "```\n```")
+    for formatted in (whatsapp.formatted("\\ "), telegram.formatted("\\ ")["text"], telegram.formatted("```\n```")["text"]):
+        assert formatted in ("\\ ", "```\n```")
 
 
 @pytest.mark.parametrize(

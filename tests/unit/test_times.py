@@ -26,12 +26,7 @@ def test_every_format_says_the_same_instant(instant: int) -> None:
     assert times.day(instant) == moment.date().isoformat()
     assert times.month(instant) == moment.date().isoformat()[:7]
     assert times.with_millis(times.start_of_day(instant)) == f"{moment.date().isoformat()}T00:00:00.000Z"
-
-
-@given(instants)
-def test_what_is_written_is_read_again(instant: int) -> None:
-    assert times.parse_utc(times.with_millis(instant)) == instant
-    assert times.parse_utc(times.without_zone(instant)) == instant
+    assert times.parse_utc(times.with_millis(instant)) == times.parse_utc(times.without_zone(instant)) == instant
     assert times.parse_utc(times.day(instant)) == times.start_of_day(instant)
 
 
@@ -50,14 +45,11 @@ def test_a_date_or_a_date_and_time_is_utc_unless_it_says_otherwise(text: str, sa
     assert times.with_millis(times.parse_utc(text)) == same
 
 
-@pytest.mark.parametrize("text", ["", "tomorrow", "31.01.2027", "2027-02-29", "2027-13-01", "2027-01-31T25:00", "18:00", "1795176868"])
-def test_what_is_no_date_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        times.parse_utc(text)
+NO_DATES = ["", "tomorrow", "31.01.2027", "2027-02-29", "2027-13-01", "2027-01-31T25:00", "18:00", "1795176868"]
 
 
-@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00+01:00"])
-def test_a_date_that_no_calendar_has_in_utc_is_refused_since_it_could_never_be_shown(text: str) -> None:
+@pytest.mark.parametrize("text", [*NO_DATES, "9999-12-31T23:59:59-01:00", "0001-01-01T00:00+01:00"])
+def test_what_is_no_date_or_none_that_could_be_shown_in_utc_is_refused(text: str) -> None:
     with pytest.raises((ValueError, OverflowError)):
         times.parse_utc(text)
 
@@ -82,13 +74,10 @@ def test_the_newer_time_zones_are_used(first: str, switches: int, tmp_path: Path
     timezones.use_newest_zones.cache_clear()
 
 
-def test_the_rules_of_this_year_are_known() -> None:
+def test_an_hour_that_the_clocks_skip_is_moved_on_by_the_rules_of_this_year() -> None:
     timezones.use_newest_zones()
     vancouver = datetime(2026, 12, 10, 17, tzinfo=times.zone("America/Vancouver"))
     assert vancouver.utcoffset() == timedelta(hours=-7)
-
-
-def test_an_hour_that_the_clocks_skip_is_moved_on() -> None:
     london = times.zone("Europe/London")
     assert london is not None
     assert times.existing(datetime(2027, 3, 28, 1, 30), london) == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001  # wall clocks

@@ -8,13 +8,8 @@ from typing import NamedTuple
 
 NAVIGATION = ("Home", "About", "Services", "Contact", "Basket (0)")
 CHROME = (
-    "We use cookies to improve your experience",
-    "Accept all cookies",
-    "All rights reserved",
-    "Share on Facebook",
-    "Subscribe to our newsletter",
-    "Recent posts",
-    "Skip to content",
+    *("We use cookies to improve your experience", "Accept all cookies", "All rights reserved", "Share on Facebook"),
+    *("Subscribe to our newsletter", "Recent posts", "Skip to content"),
 )
 
 
@@ -42,11 +37,12 @@ def facts(number: int, version: int = 0) -> Facts:
 
 
 def _links(links: Sequence[str]) -> str:
-    return "".join(f'<li><a href="{link}">{name}</a></li>' for link, name in zip(links, _names(links), strict=True))
+    return "".join(f'<li><a href="{link}">{name}</a></li>' for link, name in _named(links))
 
 
-def _names(links: Sequence[str]) -> list[str]:
-    return [*NAVIGATION, *(link.rsplit("/", 1)[-1] for link in links[len(NAVIGATION) :])][: len(links)]
+def _named(links: Sequence[str]) -> list[tuple[str, str]]:
+    names = [*NAVIGATION, *(link.rsplit("/", 1)[-1] for link in links[len(NAVIGATION) :])]
+    return list(zip(links, names, strict=False))
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> str:
@@ -146,7 +142,7 @@ def plain(page: Facts, links: Sequence[str]) -> str:
     """A page that was written by hand long ago: a table for the layout, elements that are never closed."""
     body = "".join(f"<p><b>{head}</b><br>{text}" for head, text in [*page.sections, *page.questions])
     rows = "".join(f"<tr><td>{name}<td>{value}" for name, value in page.rows)
-    menu = "".join(f'<a href="{link}">{name}</a> | ' for link, name in zip(links, _names(links), strict=True))
+    menu = "".join(f'<a href="{link}">{name}</a> | ' for link, name in _named(links))
     return f"""<html><head><title>{page.title}</title></head><body bgcolor=white>
 <center>{menu}</center><h1>{page.title}</h1>{body}<table border=1>{rows}</table><hr><font size=1>All rights reserved</font></body></html>"""
 
@@ -204,16 +200,8 @@ def business(page: Facts, links: Sequence[str]) -> str:
 
 
 SHAPES: tuple[Callable[[Facts, Sequence[str]], str], ...] = (
-    wordpress,
-    wix,
-    shopify,
-    squarespace,
-    bootstrap,
-    plain,
-    definitions,
-    menu,
-    elementor,
-    business,
+    *(wordpress, wix, shopify, squarespace, bootstrap),
+    *(plain, definitions, menu, elementor, business),
 )
 
 

@@ -25,12 +25,12 @@ pytestmark = pytest.mark.postgres
 
 
 def sitemap(server: WebsiteServer, paths: list[str]) -> str:
-    places = "".join(f"<url><loc>{server.url}{path.lstrip('/')}</loc></url>" for path in paths)
-    return f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
+    urls = "".join(f"<url><loc>{server.url}{path.lstrip('/')}</loc></url>" for path in paths)
+    return f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
 
 
-def redirect(place: str) -> Callable[[Request], Response]:
-    return lambda _: Response(status=302, headers={"Location": place})
+def redirect(address: str) -> Callable[[Request], Response]:
+    return lambda _: Response(status=302, headers={"Location": address})
 
 
 def page(*sections: tuple[str, str], head: str = "") -> str:
@@ -73,7 +73,7 @@ async def test_a_site_that_is_down_or_half_empty_changes_nothing(reader: Reader,
     site = await reader.sync(site.id)
     assert (site.state, site.reason) == ("failed", "robots_unavailable")
     server.down = False
-    kept = dict(server.pages)
+    whole = dict(server.pages)
     for path in ("/1", "/2", "/3", "/4"):
         del server.pages[path]
     site = await reader.sync(site.id)
@@ -81,7 +81,7 @@ async def test_a_site_that_is_down_or_half_empty_changes_nothing(reader: Reader,
     del server.pages["/"]
     assert (await reader.sync(site.id)).reason == "not_found"
     assert await reader.entries() == before
-    server.pages = kept
+    server.pages = whole
     del server.pages["/1"]
     site = await reader.sync(site.id)
     assert (site.state, site.reason, site.changes["removed"]) == ("idle", None, 1)
@@ -163,14 +163,6 @@ async def test_a_reading_that_was_interrupted_goes_on_where_it_was(
     assert [path for path in server.asked if path[1:].isdigit()] == ["/3", "/4", "/5"]
 
 
-async def test_an_unexpected_fault_ends_a_reading(reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.pages = {"/": page(("Open?", "From 9."))}
-    monkeypatch.setattr(websites, "page_address", lambda *_: 1 / 0)
-    server.pages["/sitemap.xml"] = "<urlset/>"
-    site = await reader.add(server.url)
-    assert (site.state, site.reason) == ("failed", "unreadable")
-
-
 HUGE = {
     "a sitemap of blanks": {"/sitemap.xml": "<urlset>" + "<loc>" + " " * 200_000},
     "a sitemap of tags": {"/sitemap.xml": "<urlset>" + ("<loc>" + " " * 50) * 30_000},
@@ -185,13 +177,6 @@ async def test_a_site_of_any_size_is_read_outside_of_the_service(reader: Reader,
     server.pages = {"/": page(("Open?", "From 9.")), **pages}
     site = await reader.add(server.url, max_pages=1)
     assert (site.state, site.reason, site.changes.get("added")) == ("review", None, 1)
-
-
-async def test_too_many_rules_forbid_all(reader: Reader, server: WebsiteServer) -> None:
-    rules = "".join(f"Disallow: /{number}*x$\n" for number in range(45_000))
-    server.pages = {"/": page(("Open?", "From 9.")), "/robots.txt": f"User-agent: *\n{rules}"}
-    site = await reader.add(server.url)
-    assert (site.state, site.reason, server.asked) == ("failed", "robots", ["/robots.txt", "/sitemap.xml"])
 
 
 async def test_pages_that_unpack_to_more_than_the_budget_are_not_kept(
@@ -226,12 +211,22 @@ async def test_a_reading_that_did_not_come_back_twice_is_not_begun_again(reader:
     assert (await reader.sync(site_id)).state == "review"  # a person may begin it
 
 
-async def test_a_site_that_stops_to_answer_ends_its_reading(reader: Reader, server: WebsiteServer) -> None:
-    paths = [f"/{number}" for number in range(30)]
-    server.pages = {"/": page(("Open?", "From 9.")), "/sitemap.xml": sitemap(server, paths)}
-    server.pages |= dict.fromkeys(paths, redirect("http://127.0.0.9/"))
+async def test_a_reading_that_cannot_go_on_ends_with_its_reason(
+    reader: Reader, server: WebsiteServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = {"/": page(("Open?", "From 9."))}
+    rules = "".join(f"Disallow: /{number}*x$\n" for number in range(45_000))  # too many: they forbid all
+    server.pages = {**home, "/robots.txt": f"User-agent: *\n{rules}"}
     site = await reader.add(server.url)
+    assert (site.state, site.reason, server.asked) == ("failed", "robots", ["/robots.txt", "/sitemap.xml"])
+    server.asked.clear()
+    paths = [f"/{number}" for number in range(30)]
+    server.pages = {**home, "/sitemap.xml": sitemap(server, paths), **dict.fromkeys(paths, redirect("http://127.0.0.9/"))}
+    site = await reader.sync(site.id)
     assert (site.state, site.reason, len(server.asked)) == ("failed", "other_host", 13)
+    monkeypatch.setattr(websites, "page_address", lambda *_: 1 / 0)
+    site = await reader.sync(site.id)
+    assert (site.state, site.reason) == ("failed", "unreadable")
 
 
 @pytest.mark.parametrize("robots_move", [True, False])
@@ -262,10 +257,6 @@ async def test_a_site_is_what_a_bare_domain_or_its_www_leads_to(
     server.pages["/"] = redirect(f"http://{typed}:{server.port}/")
     assert (await reader.sync(site.id)).reason == "other_host"
     server.pages["/"] = redirect(f"http://else.example.net:{server.port}/")
-    assert (await reader.add(f"http://{typed}:{server.port}")).reason == "other_host"
-
-
-async def test_a_site_that_the_bot_has_already_is_not_had_twice(reader: Reader, server: WebsiteServer) -> None:
-    site = await reader.add(server.url)
-    other = await reader.add(f"{server.url}other")
-    assert await stored.move(reader.caller.app.services.db, other, site.url) is False
+    other = await reader.add(f"http://{typed}:{server.port}")
+    assert other.reason == "other_host"
+    assert await stored.move(services.db, other, site.url) is False  # the bot has it already
