@@ -803,18 +803,6 @@ def test_another_knowledge_is_told_from_the_next_message_on_and_a_budget_counts_
     assert blocks[0] != blocks[2]
 
 
-def test_what_was_kept_of_a_knowledge_goes_with_it() -> None:
-    def kept() -> int:
-        return len(prompt._blocks)
-
-    shelf = Shelf((entry(1, "A knowledge that nobody else has?", "Yes."),))
-    before = kept()
-    system_blocks(replace(TURN, knowledge=shelf), prompt.HOSTED)
-    assert kept() == before + 1
-    del shelf
-    assert kept() == before
-
-
 async def test_blocks_stay_apart_on_servers_that_put_them_together(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(TURN)
     assert all(block["text"].endswith("\n\n") for block in server.body["system"])

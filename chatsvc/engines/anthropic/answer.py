@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError
 from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
 
 if TYPE_CHECKING:
-    from anthropic.types import ContentBlockParam, TextBlockParam, ToolUseBlockParam
+    from anthropic.types import ContentBlockParam, TextBlockParam
 
 NO_ANSWER = "[NO_ANSWER]"
 """Reply that a model is told to give where neither its knowledge nor its instructions have the answer."""
@@ -84,7 +84,7 @@ class ToolCall(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """One answer of a model. Its text, its tool calls and, where there are any, the blocks that are sent back with their results."""
+    """One answer of a model: its text, its tool calls, and the blocks that are sent back with their results."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -113,21 +113,38 @@ def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
         raise EngineError("refused")
     if not isinstance(content, list):
         raise EngineError("bad_response", f"content is {type(content).__name__}")
-    text, calls = without_thoughts(_text(content)).strip(), _calls(content)
-    return ModelAnswer(text, calls, _blocks(content, text, calls, hosted=hosted) if calls else [], stop, usage(data.get("usage")))
+    text, calls, blocks = _read(content, hosted=hosted)
+    return ModelAnswer(text, calls, blocks, stop, usage(data.get("usage")))
 
 
-def _text(content: list[object]) -> str:
-    """Join the texts of all blocks; raises EngineError for what is no block."""
-    texts: list[str] = []
+def _read(content: list[object], *, hosted: bool) -> tuple[str, tuple[ToolCall, ...], list[ContentBlockParam]]:
+    """Read the text, at most MAX_CALLS tool calls, and the blocks that are sent back; raises EngineError for what is no block."""
+    texts, calls = list[str](), dict[str, ToolCall]()
+    blocks: list[ContentBlockParam] = []
     for block in content:
         if not isinstance(block, dict):
             raise EngineError("bad_response", f"a block is {type(block).__name__}")
-        if block.get("type") == "text":
-            if not isinstance(text := block.get("text"), str):
-                raise EngineError("bad_response", f"the text of a block is {type(text).__name__}")
-            texts.append(text)
-    return "".join(texts)
+        kind = block.get("type")
+        if kind == "text":
+            if not isinstance(words := block.get("text"), str):
+                raise EngineError("bad_response", f"the text of a block is {type(words).__name__}")
+            texts.append(words)
+            blocks += [text_block(words)] if words.strip() else []
+        elif kind in ("thinking", "redacted_thinking"):
+            blocks.append(cast("ContentBlockParam", block))
+        elif kind == "tool_use" and len(calls) < MAX_CALLS:
+            # A missing, malformed or repeated id is replaced: servers match results by it.
+            given, name, arguments = block.get("id"), block.get("name"), block.get("input")
+            is_usable = isinstance(given, str) and _ID.fullmatch(given) is not None and given not in calls
+            key = str(given) if is_usable else f"call_{uuid.uuid4().hex}"
+            calls[key] = call = ToolCall(key, name if isinstance(name, str) and _ID.fullmatch(name) else "unknown", arguments)
+            sent: dict[str, object] = arguments if isinstance(arguments, dict) and _is_sendable(arguments) else {}
+            blocks.append({"type": "tool_use", "id": key, "name": call.name, "input": sent})
+    text = without_thoughts("".join(texts)).strip()
+    if not hosted:
+        # Some servers in the house return thinking that they then refuse. Anthropic's models need theirs back unchanged.
+        blocks = [*([text_block(text)] if text else []), *(block for block in blocks if block["type"] == "tool_use")]
+    return text, tuple(calls.values()), blocks
 
 
 def reply(message: ModelAnswer) -> str:
@@ -155,59 +172,15 @@ def usage(raw: object) -> Usage:
     return Usage(*(value if type(value) is int and 0 <= value <= MAX_TOKENS_COUNTED else 0 for value in given))
 
 
-def _calls(content: list[dict[str, object]]) -> tuple[ToolCall, ...]:
-    """Read at most MAX_CALLS tool calls. A missing, malformed or repeated id is replaced: servers match results by it."""
-    calls: dict[str, ToolCall] = {}
-    for block in content:
-        if block.get("type") == "tool_use" and len(calls) < MAX_CALLS:
-            given, name = block.get("id"), block.get("name")
-            usable = isinstance(given, str) and _ID.fullmatch(given) is not None and given not in calls
-            key = str(given) if usable else f"call_{uuid.uuid4().hex}"
-            calls[key] = ToolCall(key, name if isinstance(name, str) and _ID.fullmatch(name) else "unknown", block.get("input"))
-    return tuple(calls.values())
-
-
-def _blocks(content: list[dict[str, object]], text: str, calls: tuple[ToolCall, ...], *, hosted: bool) -> list[ContentBlockParam]:
-    """Build the answer as it is sent back with the results of its tools.
-
-    Anthropic's models need their thinking blocks back unchanged while tools are called. On-prem servers get only text and
-    tool_use: some return thinking that they then refuse.
-    """
-    uses = map(_use, calls)
-    if not hosted:
-        return [*([text_block(text)] if text else []), *uses]
-    blocks: list[ContentBlockParam] = []
-    for block in content:
-        kind = block.get("type")
-        if kind in ("thinking", "redacted_thinking"):
-            blocks.append(_sendable(block))
-        elif kind == "text" and str(block["text"]).strip():
-            blocks.append(text_block(str(block["text"])))
-        elif kind == "tool_use":
-            blocks += [use] if (use := next(uses, None)) else []
-    return blocks
-
-
 def text_block(text: str) -> TextBlockParam:
     return {"type": "text", "text": clean(text)}
 
 
-def _sendable(block: dict[str, object]) -> Any:
-    """Return a block of thinking as it can be sent back; raises EngineError for one that no JSON can hold."""
+def _is_sendable(arguments: dict[str, object]) -> bool:
     try:
-        return json.loads(clean(json.dumps(block, ensure_ascii=False, allow_nan=False)))
+        return len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()) <= MAX_INPUT_BYTES
     except (ValueError, RecursionError):
-        raise EngineError("bad_response", "thinking that no JSON can hold") from None
-
-
-def _use(call: ToolCall) -> ToolUseBlockParam:
-    """Build the tool_use block that is sent back. Arguments that no server could take are left out."""
-    given: dict[str, object] = call.input if isinstance(call.input, dict) else {}
-    try:
-        fits = len(json.dumps(given, ensure_ascii=False, allow_nan=False).encode()) <= MAX_INPUT_BYTES
-    except (ValueError, RecursionError):
-        fits = False
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if fits else {}}
+        return False
 
 
 def clean(text: str) -> str:
@@ -221,8 +194,6 @@ def without_thoughts(text: str) -> str:
     The opening mark of a thought often belongs to the chat template, so that only the closing one is there; if max_tokens ended the
     thinking, only the opening one.
     """
-    if not any(sign in text for sign in "<[◁"):
-        return text
     return without_tokens(_own_turn(_outside_thoughts(_of_final_channel(text))))
 
 

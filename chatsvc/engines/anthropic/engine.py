@@ -54,7 +54,6 @@ class AnthropicEngine:
         self._timeout_s = timeout_s
         self._max_retries = max(0, max_retries)
         self._egress = egress or Egress()
-        self._new_client: type[Client] | None = None
         self._client: Client | None = None
         self._closed = False
         self._share = FairShare()
@@ -83,7 +82,7 @@ class AnthropicEngine:
         try:
             ends_at = asyncio.get_running_loop().time() + limit
             async with asyncio.timeout_at(ends_at):
-                return await self._reply(await self._ready_client(), turn, ends_at)
+                return await self._reply(turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
@@ -101,10 +100,10 @@ class AnthropicEngine:
         limit = _LONGEST_COMPLETION_S
         try:
             async with asyncio.timeout(limit):
-                said = answer.parse(await self._ask(client, asyncio.get_running_loop().time() + limit, body), hosted=self._hosted)
+                message = answer.parse(await self._ask(client, asyncio.get_running_loop().time() + limit, body), hosted=self._hosted)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
-        return said.text, said.usage
+        return message.text, message.usage
 
     async def close(self) -> None:
         """Close connections; calls in flight fail as unreachable. May be called twice."""
@@ -115,27 +114,25 @@ class AnthropicEngine:
 
     async def _ready_client(self) -> Client:
         """Return the client, which is created once. The library's import takes a second: in a thread."""
-        if self._new_client is None:
-            module = await asyncio.to_thread(import_module, "chatsvc.engines.anthropic.client")
-            self._new_client = module.Client
-        if self._closed:
-            raise EngineError("unreachable", "the engine is closed")
         if self._client is None:
+            module = await asyncio.to_thread(import_module, "chatsvc.engines.anthropic.client")
+            if self._closed:
+                raise EngineError("unreachable", "the engine is closed")
             try:
-                self._client = self._new_client(self._provider, self._egress)
+                # Another call may have made it meanwhile.
+                self._client = self._client or module.Client(self._provider, self._egress)  # type: ignore[redundant-expr]
             except OSError as error:
                 raise EngineError("not_configured", f"the system's certificates cannot be read: {type(error).__name__}") from error
         return self._client
 
-    async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
+    async def _reply(self, turn: Turn, ends_at: float) -> Reply:
         """Answer in the rounds of one message. Without tools if the server refuses them, with half of the history if it is too long."""
-        loop, ask = asyncio.get_running_loop(), partial(self._ask, client, ends_at)
+        loop, ask = asyncio.get_running_loop(), partial(self._ask, await self._ready_client(), ends_at)
         may_use_tools, shortened = self._without_tools_until.get(turn.model, 0.0) <= loop.time(), False
         refused_tools = False
         while True:
-            rounds = _Rounds(turn, ask, self._share, self._hosted, ends_at, may_use_tools=may_use_tools, shortened=shortened)
             try:
-                reply = await rounds.run()
+                reply = await self._rounds(turn, ask, ends_at, may_use_tools=may_use_tools, shortened=shortened)
             except EngineError as fault:
                 if may_use_tools and isinstance(fault, ModelFault) and fault.no_tools:
                     may_use_tools, refused_tools = False, True
@@ -148,6 +145,54 @@ class AnthropicEngine:
                     # Believed only now that the same question was answered without tools, so that no other fault turns them off.
                     self._without_tools_until[turn.model] = loop.time() + WITHOUT_TOOLS_S
                 return reply
+
+    async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, *, may_use_tools: bool, shortened: bool) -> Reply:
+        """Ask the model, execute its tool calls or review its reply, and ask again until a reply is good; raises EngineError.
+
+        `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history. Once something is
+        captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
+        """
+
+        def begin(turn: Turn) -> tuple[notes.Notes, MessageCreateParamsNonStreaming]:
+            budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
+            changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
+            searches = not prompt.fits(turn.knowledge, budget.knowledge)
+            offered = tools.offered(notes=turn.may_capture, changes=changes, searches=searches) if may_use_tools else ()
+            hits = prompt.passages(turn, budget.passages)
+            request = prompt.request(turn, hits, hosted=self._hosted, offered=offered, shortened=shortened)
+            return notes.Notes(turn, offered, hits), request
+
+        noted, body = await self._share.run(begin, turn)
+        spent, captured, is_corrected = Usage(), None, False
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with nullcontext() if captured is None else asyncio.timeout_at(ends_at - SPARE_S):
+                    message = answer.parse(await ask(body), hosted=self._hosted)
+                spent = spent.plus(message.usage)
+                if not message.calls or not noted.offered:
+                    text = answer.reply(message)
+                    work = partial(review.complaint, text, noted.hits, captured)
+                    complaint = await self._share.run(work, turn, review.characters_read(turn, text))
+                    if complaint is None:
+                        return Reply(text, spent, captured, evidence=Evidence.of_hits(noted.hits))
+                    if is_corrected:
+                        raise EngineError("no_answer", "the model's reply failed its review twice")
+                    is_corrected = True
+                    body = _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
+                    continue
+            except (EngineError, TimeoutError):
+                if captured is None:
+                    raise
+                break
+            results = await self._share.run(partial(noted.results, message), turn)
+            captured = noted.captured
+            if captured is None and all(call.name == tools.NO_ANSWER for call in message.calls):
+                raise EngineError("no_answer", "by its tool")
+            body = _continued(body, message.blocks, results)
+        if captured is None:
+            raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
+        text = notes.confirmation(turn, captured)
+        return Reply(text, spent, captured, evidence=Evidence.of_hits(noted.hits))
 
     async def _ask(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
         """Make one call with its retries. A pause past `ends_at` (loop time) is not begun: the fault is raised instead."""
@@ -164,65 +209,6 @@ class AnthropicEngine:
                     raise
             await asyncio.sleep(wait_s)
         raise AssertionError("unreachable")
-
-
-class _Rounds:
-    """The rounds of one message: ask the model, execute its tool calls or review its reply, and ask again.
-
-    `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history.
-    """
-
-    def __init__(
-        self, turn: Turn, ask: Ask, share: FairShare, hosted: bool, ends_at: float, *, may_use_tools: bool, shortened: bool
-    ) -> None:
-        self._turn, self._ask, self._share, self._hosted, self._ends_at = turn, ask, share, hosted, ends_at
-        self._shortened = shortened
-        self._budget = prompt.HOSTED if hosted else prompt.ON_PREM
-        changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
-        searches = prompt.knowledge(turn.knowledge, self._budget.knowledge, cached=hosted) is None
-        self._offered = tools.offered(notes=turn.may_capture, changes=changes, searches=searches) if may_use_tools else ()
-        self._notes = notes.Notes(turn, self._offered)
-        self._spent = Usage()
-
-    def _begin(self, turn: Turn) -> MessageCreateParamsNonStreaming:
-        self._notes.hits = prompt.passages(turn, self._budget.passages)
-        return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered, shortened=self._shortened)
-
-    async def run(self) -> Reply:
-        """Answer the turn, with what was captured and what all rounds cost; raises EngineError.
-
-        Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
-        """
-        body, captured, is_corrected = await self._share.run(self._begin, self._turn), None, False
-        for _ in range(MAX_ROUNDS):
-            try:
-                async with nullcontext() if captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
-                    message = answer.parse(await self._ask(body), hosted=self._hosted)
-                self._spent = self._spent.plus(message.usage)
-                if not message.calls or not self._offered:
-                    text = answer.reply(message)
-                    work = partial(review.complaint, text, self._notes.hits, captured)
-                    complaint = await self._share.run(work, self._turn, review.characters_read(self._turn, text))
-                    if complaint is None:
-                        return Reply(text, self._spent, captured, evidence=Evidence.of_hits(self._notes.hits))
-                    if is_corrected:
-                        raise EngineError("no_answer", "the model's reply failed its review twice")
-                    is_corrected = True
-                    body = _continued(body, [answer.text_block(text)], [answer.text_block(complaint)])
-                    continue
-            except (EngineError, TimeoutError):
-                if captured is None:
-                    raise
-                break
-            results = await self._share.run(partial(self._notes.results, message), self._turn)
-            captured = self._notes.captured
-            if captured is None and all(call.name == tools.NO_ANSWER for call in message.calls):
-                raise EngineError("no_answer", "by its tool")
-            body = _continued(body, message.blocks, results)
-        if captured is None:
-            raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
-        text = notes.confirmation(self._turn, captured)
-        return Reply(text, self._spent, captured, evidence=Evidence.of_hits(self._notes.hits))
 
 
 def _continued(

@@ -52,14 +52,13 @@ _STANDS = {
 class Notes:
     """Notes of one message. At most one request and one appointment, or one change; and the entries found by searches."""
 
-    def __init__(self, turn: Turn, offered: tuple[str, ...]) -> None:
+    def __init__(self, turn: Turn, offered: tuple[str, ...], hits: list[Hit]) -> None:
         self.captured: Captured | None = None
-        self._offered = offered
+        self.offered, self.hits = offered, hits
         self._turn = turn
         self._notes: dict[str, Captured] = {}
         self._attempts = 0
         self._searches = 0
-        self.hits: list[Hit] = []
 
     @cached_property
     def _now(self) -> datetime:
@@ -82,8 +81,8 @@ class Notes:
     def _call(self, call: ToolCall) -> str:
         if call.name == tools.NO_ANSWER:
             return "Understood. Tell the visitor what was noted, if anything was, and what you do not know."
-        if call.name not in self._offered:
-            raise WrongArguments(f"There is no such tool; the tools are {', '.join(self._offered)}.")
+        if call.name not in self.offered:
+            raise WrongArguments(f"There is no such tool; the tools are {', '.join(self.offered)}.")
         if call.name == tools.SEARCH:
             return self._search(call)
         self._attempts += 1

@@ -3,8 +3,7 @@
 Stable text comes first, so that the prefix is the same from turn to turn. For Anthropic's own service two prefixes are marked for
 its prompt cache: the rules with the knowledge, and the conversation until the new message. What changes with each message (the time,
 the language, passages, records) follows the conversation there; on-prem it is the last system block. A visitor's words are in
-messages alone, never in the system prompt. Parts that stay the same are built once: the key is the text itself, or a knowledge, which
-is immutable.
+messages alone, never in the system prompt.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
@@ -112,9 +109,6 @@ _EVERYTHING = "Everything the business has written down for you"
 _QUOTE = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:knowledge|entry)\b)", re.IGNORECASE)
 
-# A knowledge -> its block for each budget, None where it is too long; evicted with the knowledge.
-_blocks: WeakKeyDictionary[Knowledge, dict[tuple[int, bool], TextBlockParam | None]] = WeakKeyDictionary()
-
 EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}
 """Marks the end of a prefix for the provider's prompt cache."""
 
@@ -133,9 +127,10 @@ def request(
     server refused it as too long.
     """
     budget = HOSTED if hosted else ON_PREM
-    whole = knowledge(turn.knowledge, budget.knowledge, cached=hosted)
-    system = [rules(turn.bot, site_of(turn.knowledge), offered=offered, cached=hosted and whole is None), *([whole] if whole else [])]
-    passages = [] if whole else [entries_told([hit.entry for hit in hits], "What was found for this question")]
+    is_whole = fits(turn.knowledge, budget.knowledge)
+    system = [rules(turn.bot, site_of(turn.knowledge), offered=offered, cached=hosted and not is_whole)]
+    system += [block(entries_told(turn.knowledge.entries, _EVERYTHING), cached=hosted)] if is_whole else []
+    passages = [] if is_whole else [entries_told([hit.entry for hit in hits], "What was found for this question")]
     lines = (f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}" for record in turn.captured[-MAX_RECORDS:])
     records = [_RECORDS + "".join(lines)] if turn.captured else []
     sent = messages(turn.history, turn.message, _half(turn.history, budget.history) if shortened else budget.history)
@@ -228,18 +223,23 @@ def passages(turn: Turn, budget: int) -> list[Hit]:
 
 def _moment(turn: Turn) -> str:
     """Write the bot's wall clock, to the minute, and the language to answer in."""
-    wanted = language_name(turn.language) if turn.language else None
-    unclear = language.of(turn) if wanted is None else ""
     now = times.local(turn.now_ms, turn.bot.timezone)
     # A zone that this machine does not know must not cost the visitor the answer.
     zone = turn.bot.timezone if times.zone(turn.bot.timezone) is not None else "UTC"
     clock = f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
-    lines = [("Now", status(turn.bot, now)), ("Also closed on", _closed_days(turn.bot, now.date()))]
+    today = now.date()
+    closed = [str(days) for days in profiles.load(turn.bot.profile).closed if today <= days.last < today + timedelta(days=365)]
+    lines = [("Now", status(turn.bot, now)), ("Also closed on", "; ".join(closed[:_SHOWN_CLOSED]))]
     opening = [f"{label}: {text}." for label, text in lines if text]
-    return "\n".join((f"It is now {clock}.", *opening, _told(wanted, unclear)))
+    wanted = language_name(turn.language) if turn.language else None
+    if wanted is None:
+        unclear = language_name(language.of(turn)) or "Turkish"
+        wording = f"Answer in the language of the visitor's last message; where that is unclear, in {unclear}."
+    else:
+        wording = f"Answer in {wanted}, whatever language the visitor writes in."
+    return "\n".join((f"It is now {clock}.", *opening, wording))
 
 
-@lru_cache(maxsize=256)
 def hours_in_words(text: str) -> str:
     """Return opening hours day by day: "Monday to Friday 09:00-18:00; Saturday 10:00-14:00; Sunday closed"."""
     if not hours.week_of(text):
@@ -266,20 +266,6 @@ def status(bot: Bot, now: datetime) -> str | None:
     if ahead > _NAMED_DAYS:
         day = f"{day} {opening.day} {_MONTHS[opening.month - 1]}"
     return f"closed; opens {day if ahead else 'today'} {opening:%H:%M}"
-
-
-def _closed_days(bot: Bot, today: date) -> str:
-    """Return the closed days of the coming year, "" without any."""
-    ahead = [days for days in profiles.load(bot.profile).closed if today <= days.last < today + timedelta(days=365)]
-    return "; ".join(map(str, ahead[:_SHOWN_CLOSED]))
-
-
-@lru_cache(maxsize=256)
-def _told(wanted: str | None, unclear: str) -> str:
-    if wanted is not None:
-        return f"Answer in {wanted}, whatever language the visitor writes in."
-    name = language_name(unclear) or "Turkish"
-    return f"Answer in the language of the visitor's last message; where that is unclear, in {name}."
 
 
 def described(record: Captured | CapturedRecord) -> str:
@@ -340,30 +326,17 @@ def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> Tex
         ("Address", bot.address),
         ("Website", site),
     )
-    return _rules(known, bot.instructions, bot.ask_back, offered, cached)
-
-
-@lru_cache(maxsize=256)
-def _rules(
-    known: tuple[tuple[str, str | None], ...], instructions: str | None, ask_back: bool | None, offered: tuple[str, ...], cached: bool
-) -> TextBlockParam:
     lines = [preamble(offered), "Facts about the business:"]
     lines += [f"{label}: {value.strip()}" for label, value in known if value and value.strip()]
-    if instructions and instructions.strip():
-        lines += ["", "Instructions of the business:", instructions.strip()]
-    lines += ["", _ASKING[ask_back]] if _ASKING[ask_back] else []
+    if bot.instructions and bot.instructions.strip():
+        lines += ["", "Instructions of the business:", bot.instructions.strip()]
+    lines += ["", _ASKING[bot.ask_back]] if _ASKING[bot.ask_back] else []
     return block("\n".join(lines), cached=cached)
 
 
-def knowledge(known: Knowledge, budget: int, *, cached: bool) -> TextBlockParam | None:
-    """Build the block with all entries of `known`. None where they have more than `budget` characters."""
-    blocks = _blocks.setdefault(known, {})
-    key = budget, cached
-    if key not in blocks:
-        sizes = accumulate(len(entry.question) + len(entry.answer) for entry in known.entries)
-        fits = all(size <= budget for size in sizes)
-        blocks[key] = block(entries_told(known.entries, _EVERYTHING), cached=cached) if fits else None
-    return blocks[key]
+def fits(known: Knowledge, budget: int) -> bool:
+    """Report whether all entries of a knowledge have at most `budget` characters."""
+    return all(size <= budget for size in accumulate(len(entry.question) + len(entry.answer) for entry in known.entries))
 
 
 def entries_told(entries: Iterable[Entry], title: str) -> str:

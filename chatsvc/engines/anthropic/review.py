@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain import times
@@ -39,33 +38,25 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
     bot, records = turn.bot, list[CapturedRecord | Captured](turn.captured)
     records += [captured] if captured else []
     settings = (bot.name, bot.description, bot.instructions, bot.opening_hours, bot.greeting, bot.phone, bot.email, bot.address)
-    known = _known_of(turn.knowledge), _known_of_settings(settings)
+    if (of_entries := _known.get(turn.knowledge)) is None:
+        words = (text for entry in turn.knowledge.entries for text in (entry.question, *entry.alt, entry.answer))
+        of_entries = _known[turn.knowledge] = grounding.Known("\n".join(words))
+    known = of_entries, grounding.Known("\n".join(filter(None, settings)))
     claim = untrue_claim(text, [source.text for source in known], turn.captured, noted=captured is not None)
     if claim is not None:
         return (
             f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
             f"tools noted, and that the business has yet to do it. {_NO_ANSWER}"
         )
-    words = more_than_noted(text, turn.spoken, map(described, records))
-    if words:
-        named = ", ".join(f"“{word}”" for word in words)
+    beyond = more_than_noted(text, turn.spoken, map(described, records))
+    if beyond:
+        named = ", ".join(f"“{word}”" for word in beyond)
         return (
             f"{_HEAD} It says that more is noted than is: no record holds {named}. Note it with the visitor's words in the quotes, or "
             "say only what is noted."
         )
-    unknown = _sources(turn, hits, records, known).unknown(text) if grounding.FIGURES.search(text) else []
-    if unknown:
-        named = ", ".join(f"“{figure}”" for figure in unknown)
-        return (
-            f"{_HEAD} It holds what stands neither in the knowledge, the facts nor the visitor's messages: {named}. Answer again "
-            f"without it. {_NO_ANSWER}"
-        )
-    return None
-
-
-def _sources(
-    turn: Turn, hits: Sequence[Hit], records: Sequence[CapturedRecord | Captured], known: tuple[grounding.Known, ...]
-) -> grounding.Sources:
+    if not grounding.FIGURES.search(text):
+        return None
     # Earlier replies were reviewed, or came from the knowledge.
     near = [past.content for past in turn.history if past.role != "user"]
     near += [f"{hit.entry.question}\n{hit.entry.answer}" for hit in hits]
@@ -73,20 +64,15 @@ def _sources(
     near += [text for record in records for text in (record.visitor_phone, record.visitor_email) if text]
     near += [record.id for record in turn.captured]
     days = [record.date for record in records if record.date]
-    return grounding.Sources(known, near, turn.spoken, times.local(turn.now_ms, turn.bot.timezone), days, turn.bot.country)
-
-
-def _known_of(knowledge: Knowledge) -> grounding.Known:
-    known = _known.get(knowledge)
-    if known is None:
-        words = (text for entry in knowledge.entries for text in (entry.question, *entry.alt, entry.answer))
-        known = _known[knowledge] = grounding.Known("\n".join(words))
-    return known
-
-
-@lru_cache(maxsize=256)
-def _known_of_settings(settings: tuple[str | None, ...]) -> grounding.Known:
-    return grounding.Known("\n".join(filter(None, settings)))
+    now = times.local(turn.now_ms, bot.timezone)
+    unknown = grounding.Sources(known, near, turn.spoken, now, days, bot.country).unknown(text)
+    if not unknown:
+        return None
+    named = ", ".join(f"“{figure}”" for figure in unknown)
+    return (
+        f"{_HEAD} It holds what stands neither in the knowledge, the facts nor the visitor's messages: {named}. Answer again "
+        f"without it. {_NO_ANSWER}"
+    )
 
 
 # --- claims of actions, and tool calls written as text

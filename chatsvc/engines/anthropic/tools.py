@@ -10,7 +10,6 @@ import datetime as dt
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES
@@ -124,7 +123,6 @@ def offered(*, notes: bool, changes: bool, searches: bool) -> tuple[str, ...]:
     return (*names, NO_ANSWER) if names else ()
 
 
-@lru_cache(maxsize=16)
 def definitions(names: tuple[str, ...]) -> list[ToolParam]:
     """Build the `tools` of a request."""
     return [{"name": name, "description": _DESCRIPTIONS[name], "input_schema": _SCHEMAS[name]} for name in names]
