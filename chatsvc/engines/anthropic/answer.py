@@ -29,6 +29,7 @@ MAX_CALLS = 4
 MAX_INPUT_BYTES = 16_384
 """Size of the largest arguments of a tool call that are sent back to the model, in bytes."""
 
+_MARKED = re.compile(r"[<\[◁]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -118,7 +119,7 @@ def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
 
 
 def _read(content: list[object], *, hosted: bool) -> tuple[str, tuple[ToolCall, ...], list[ContentBlockParam]]:
-    """Read the text, at most MAX_CALLS tool calls, and the blocks that are sent back; raises EngineError for what is no block."""
+    """Read the text, at most MAX_CALLS tool calls, and the blocks that are sent back; raises EngineError."""
     texts, calls = list[str](), dict[str, ToolCall]()
     blocks: list[ContentBlockParam] = []
     for block in content:
@@ -194,7 +195,7 @@ def without_thoughts(text: str) -> str:
     The opening mark of a thought often belongs to the chat template, so that only the closing one is there; if max_tokens ended the
     thinking, only the opening one.
     """
-    return without_tokens(_own_turn(_outside_thoughts(_of_final_channel(text))))
+    return without_tokens(_own_turn(_outside_thoughts(_of_final_channel(text)))) if _MARKED.search(text) else text
 
 
 def without_tokens(text: str) -> str:

@@ -147,7 +147,7 @@ class AnthropicEngine:
                 return reply
 
     async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, *, may_use_tools: bool, shortened: bool) -> Reply:
-        """Ask the model, execute its tool calls or review its reply, and ask again until a reply is good; raises EngineError.
+        """Ask the model until its reply is good, and execute the tool calls before it; raises EngineError.
 
         `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history. Once something is
         captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
