@@ -32,16 +32,13 @@ def caller_of(uid: int) -> Caller:
         return local_user(uid)
 
 
-def is_root() -> bool:
-    """Return whether root runs this process."""
-    return os.geteuid() == 0
-
-
 def owner_of(path: Path) -> int:
-    """Return the first user who can replace a path or its end.
+    """Return the first user who can replace a path or its end, if root runs this process.
 
-    0: root alone can; -1: anybody can.
+    0: root alone can, or somebody else runs it; -1: anybody can.
     """
+    if os.geteuid() != 0:
+        return 0
     for way in (path.absolute(), Path(os.path.realpath(path))):
         for place in (*reversed(way.parents), way):
             try:
@@ -68,7 +65,7 @@ def command_of(uid: int, *words: str) -> list[str]:
 
 def refuse_root(path: Path) -> None:
     """Raise CommandError where root runs this and another user can replace the path. It names the line to type instead."""
-    owner = owner_of(path) if is_root() else 0
+    owner = owner_of(path)
     if owner == _ANYBODY:
         raise CommandError(f"root does not use {path}: others may write it or a folder above it (chmod go-w)")
     if owner:
@@ -94,7 +91,7 @@ def check_owner(path: Path, descriptor: int) -> None:
 
     It is judged after it was opened: whatever another user changes meanwhile does not become root's.
     """
-    owner = owner_of(path) if is_root() else 0
+    owner = owner_of(path)
     if owner and owner != os.fstat(descriptor).st_uid:
         who = "others" if owner == _ANYBODY else f"the user {user_name(owner)}"
         raise CommandError(f"{path} is not opened as root: {who} may change where this path leads")

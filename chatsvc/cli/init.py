@@ -15,7 +15,7 @@ from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.config.load import DATA_DIR
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
-from chatsvc.local_user import is_root, owner_of, refuse_root, run_as, user_name
+from chatsvc.local_user import owner_of, refuse_root, run_as, user_name
 
 FILE = "config.yaml"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,13 +34,13 @@ def init(ctx: click.Context, directory: Path | None, operator: str | None, as_js
     if directory is None:
         named = named or os.environ.get("CHATSVC_CONFIG")
     file = (Path(named) if named is not None else (directory or Path()) / FILE).absolute()
-    if is_root() and (owner := owner_of(file)) > 0:
+    if (owner := owner_of(file)) > 0:
         run_as(owner)
     if not file.exists():
         _make(file)
     if directory is not None or named is not None:
         ctx.find_root().obj = str(file)
-    if is_root() and (owner := owner_of(config.read(file).data_dir())) > 0:
+    if (owner := owner_of(config.read(file).data_dir())) > 0:
         run_as(owner)
     loaded = load_config(ctx)
     created = call(ctx, "init", operator=operator)
@@ -87,7 +87,7 @@ def _make(file: Path) -> None:
         ) from None
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(resources.files("chatsvc.config").joinpath("example.yaml").read_bytes())
-        owner = owner_of(file.parent / DATA_DIR) if is_root() else 0
+        owner = owner_of(file.parent / DATA_DIR)
         if owner > 0:
             os.fchown(stream.fileno(), 0, (file.parent / DATA_DIR).stat().st_gid)
             os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP)

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from chatsvc.control.client import FAULTY, REFUSED, SOCKET
 from chatsvc.control.rendering import RENDERERS, rendered
-from chatsvc.domain import refusals
+from chatsvc.domain import refusals, shapes
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
 from chatsvc.local_user import caller_of
@@ -69,19 +69,19 @@ class ControlServer:
         await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        task, status = cast("asyncio.Task[Any]", asyncio.current_task()), FAULTY
         self._receiving.add(task)
-        operation = request.match_info["operation"]
         try:
-            arguments = await _arguments(request)
+            try:
+                arguments = shapes.parsed(await request.read())
+            finally:
+                self._receiving.discard(task)
+            if arguments is None:
+                raise refusals.request_unreadable()
+            status = REFUSED
+            result, file = await self._perform(caller_of(_uid(request)), request.match_info["operation"], arguments)
         except Refused as refusal:
-            return web.json_response({"code": refusal.code, "facts": refusal.facts}, status=FAULTY)
-        finally:
-            self._receiving.discard(task)
-        try:
-            result, file = await self._perform(caller_of(_uid(request)), operation, arguments)
-        except Refused as refusal:
-            return web.json_response({"code": refusal.code, "facts": refusal.facts}, status=REFUSED)
+            return web.json_response({"code": refusal.code, "facts": refusal.facts}, status=status)
         line = json.dumps(result, ensure_ascii=False).encode() + b"\n"
         if file is None:
             return web.Response(body=line, content_type="application/json")
@@ -93,11 +93,16 @@ class ControlServer:
         if operation not in RENDERERS:
             # Operations on an operator's own session are the dashboard's.
             raise refusals.operation_unknown(operation=operation)
+        signature = inspect.signature(find(operation).function())
         try:
-            inspect.signature(find(operation).function()).bind(self._services, caller, **arguments)
+            signature.bind(self._services, caller, **arguments)
         except TypeError:
             # A command of another version names arguments that this process does not know.
             raise refusals.operation_unknown(operation=operation) from None
+        for name, value in arguments.items():
+            declared = signature.parameters.get(name)
+            if declared is not None and not _fits(value, inspect.formatannotation(declared.annotation)):
+                raise refusals.argument_of_wrong_type(argument=name)
         try:
             return rendered(operation, await perform(self._services, caller, operation, arguments))
         except Refused:
@@ -110,15 +115,17 @@ class ControlServer:
             raise refusals.unexpected_fault() from None
 
 
-async def _arguments(request: web.Request) -> dict[str, Any]:
-    """Read the arguments of an operation. Raises Refused for a body that is not a JSON object."""
-    try:
-        arguments = json.loads(await request.read())
-    except (ValueError, RecursionError):
-        raise refusals.request_unreadable() from None
-    if not isinstance(arguments, dict):
-        raise refusals.request_unreadable()
-    return arguments
+_TYPES: dict[str, type[Any]] = {"str": str, "int": int, "bool": bool, "dict": dict, "list": list, "Sequence": list, "None": type(None)}
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    """Report whether a value of JSON has the type that a use-case declares: names of types between bars, and of items in brackets."""
+    for alternative in annotation.strip("'").split(" | "):
+        name, _, items = alternative.partition("[")
+        kind = _TYPES.get(name.rpartition(".")[2], object)
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+            return items != "str]" or all(isinstance(item, str) for item in value)
+    return False
 
 
 async def _send(request: web.Request, line: bytes, file: IO[bytes]) -> web.StreamResponse:

@@ -268,7 +268,9 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             ("account.list", b"", "", client.FAULTY, "request_unreadable"),
             ("account.list", b"hello", "gzip", client.FAULTY, "request_unreadable"),
             ("account.list", b'{"nonsense": 1}', "", client.REFUSED, "operation_unknown"),
-            ("account.create", b'{"name": 5}', "", client.REFUSED, "unexpected_fault"),
+            ("account.create", b'{"name": 5}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.list", b'{"limit": true}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("knowledge.search", b'{"bot": "x", "questions": ["a", 5]}', "", client.REFUSED, "argument_of_wrong_type"),
             ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
             ("session.create", b"{}", "", client.REFUSED, "operation_unknown"),  # those on a session are the dashboard's
             ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "", client.REFUSED, "bot_not_found"),
@@ -279,7 +281,7 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             answer = service.getresponse()
             assert (answer.status, json.loads(answer.read())["code"]) == (status, code)
             service.close()
-        assert fresh.log.read_text().count('"level": "error"') == 1
+        assert '"level": "error"' not in fresh.log.read_text()
         with control(fresh) as foreign:
             foreign.sendall(b"\xff" * 8 + b"\r\n\r\n")
             assert b" 400 " in foreign.recv(100)
