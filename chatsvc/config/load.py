@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from chatsvc.config import notices, server, store, values
+from chatsvc.config import store, values
 from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
-from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Anthropic, Config, TeamNotices
+from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Acme, Anthropic, Config, Notices, Server, Smtp, TeamNotices, Tls
 from chatsvc.config.section import Section, Source, keys_of, settings
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Plan, Tier
@@ -26,6 +26,12 @@ _ROOT = (
     *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks"),
     *("website", "channels", "notices", "backup", "retention", "egress", "log", "metrics"),
 )
+_SERVER_KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies", "dashboard")
+_MAX_SOCKET_PATH = 107  # bytes: the kernel's sockaddr_un
+TEAM = "telegram"  # the platform of the team's group
+_SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")
+STARTTLS = "starttls"
+_SMTP_PORTS = {"tls": 465, STARTTLS: 587, "none": 25}
 USUAL = "config.yaml"
 DATA_DIR = "data"
 
@@ -85,14 +91,14 @@ def build(document: ConfigDocument) -> Config:
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(source, node, "", *_ROOT)
 
-    store_section, notices_section = root.section("store", *store.KEYS), root.section("notices", *notices.KEYS)
+    store_section, notices_section = root.section("store", *store.KEYS), root.section("notices", "smtp", TEAM)
     channels = root.section("channels", *PLATFORMS)
-    smtp, team = notices_section.section("smtp", *notices.SMTP_KEYS), notices_section.section(notices.TEAM, *keys_of(TeamNotices))
+    smtp, team = notices_section.section("smtp", *_SMTP_KEYS), notices_section.section(TEAM, *keys_of(TeamNotices))
     anthropic = root.section("engines", "anthropic").section("anthropic", *keys_of(Anthropic))
     secrets = ((root, "master_key"), (store_section, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
     return Config(
         path=path,
-        server=server.read(root.section("server", *server.KEYS)),
+        server=_server(root.section("server", *_SERVER_KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
         master_key=root.secret("master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
         anthropic=_anthropic(anthropic),
@@ -102,7 +108,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             name: channels.section(name, server.option).text(server.option, values.base_url, server.url)
             for name, server in PLATFORMS.items()
         },
-        notices=notices.read(smtp, team),
+        notices=Notices(_smtp(smtp), _team(team)),
         egress=root.text("egress", values.one_of("all", "none"), "all"),
         store=store.read(store_section),
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
@@ -178,3 +184,94 @@ def _plan(name: str, section: Section) -> Plan:
         webhooks=section.plain("webhooks", values.flag, False),
         rest_api=section.plain("rest_api", values.flag, False),
     )
+
+
+def _server(section: Section) -> Server:
+    """Read the section and check its settings against each other."""
+    default: tuple[str, int] | str = ("127.0.0.1", 8080)
+    listen = section.text("listen", values.listen, default)
+    host, port = ("", 0) if isinstance(listen, str) else listen
+    socket = section.source.folder / listen if isinstance(listen, str) else None
+    tls = _tls(section.section("tls", "cert_file", "key_file"))
+    acme = _acme(section.section("acme", *keys_of(Acme)))
+    http = section.optional("http_listen", values.host_and_port)
+    encrypted = tls is not None or acme is not None
+    if acme and tls:
+        section.refuse("expected either tls or acme, not both: certificates come from files or from an authority", "acme")
+    if http and not encrypted:
+        section.refuse("expected tls or acme beside it: without them there is no https to lead to", "http_listen")
+    if http and http == (host, port) and port:
+        section.refuse("expected another address than that of listen", "http_listen")
+    if socket is not None:
+        _check_socket(section, len(str(socket).encode()), encrypted=encrypted)
+    public_url = section.optional("public_url", values.origin) or values.url_of(acme.domains[0] if acme else host, port, tls=encrypted)
+    if http and section.gives("public_url") and not public_url.startswith("https:"):
+        section.refuse("expected https:// where http_listen leads callers there", "public_url")
+    return Server(
+        host,
+        port,
+        public_url,
+        tls,
+        socket=socket,
+        http=http,
+        acme=acme,
+        hsts_s=section.plain("hsts_s", values.whole(0, 10 * Server.hsts_s), Server.hsts_s),
+        trusted_proxies=section.texts("trusted_proxies", values.network),
+        dashboard=section.plain("dashboard", values.flag, True),
+    )
+
+
+def _check_socket(section: Section, length: int, *, encrypted: bool) -> None:
+    if length > _MAX_SOCKET_PATH:
+        section.refuse(f"expected a shorter path: with its folder, the name of a socket has at most {_MAX_SOCKET_PATH} bytes", "listen")
+    if encrypted:
+        section.refuse("expected an address and a port where the service speaks https itself, not a socket", "listen")
+    if not section.gives("public_url"):
+        section.refuse("expected public_url beside it: how callers reach the proxy in front of the socket", "listen")
+
+
+def _tls(section: Section) -> Tls | None:
+    cert, key = section.file("cert_file"), section.file("key_file")
+    for name, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
+        section.need(name, [other], f"expected {other} beside it: TLS needs both files, or neither")
+    return Tls(cert, key) if cert and key else None
+
+
+def _acme(section: Section) -> Acme | None:
+    acme = settings(Acme, section)
+    for key in ("email", "ca_file"):
+        section.need(key, ["domains"], "expected domains beside it: the names to have certificates for")
+    return replace(acme, domains=tuple(dict.fromkeys(acme.domains))) if acme.domains else None
+
+
+def _team(section: Section) -> TeamNotices | None:
+    """Read the group of the team; without a chat there is none."""
+    team = settings(TeamNotices, section)
+    section.need("chat_id", ["token", "token_file"], "expected token_file beside it: the file with the bot's token")
+    key = "token_file" if section.gives("token_file") else "token"
+    section.need(key, ["chat_id"], "expected chat_id beside it: the number of the team's group")
+    return team if section.gives("chat_id") and team.chat_id is not None else None
+
+
+def _smtp(section: Section) -> Smtp | None:
+    """Read how mails are sent; without a host none are."""
+    host = section.optional("host", values.host)
+    security = section.text("security", values.one_of(*_SMTP_PORTS), STARTTLS)
+    port = section.plain("port", values.whole(1, 65535), 0) if section.gives("port") else 0
+    username = section.optional("username", values.login)
+    password = section.secret("password", values.login)
+    sender = section.optional("from", values.mailbox)
+    ca_file = section.file("ca_file")
+    if not section.gives("host"):
+        for key in ("username", "password", "password_file", "from"):
+            if section.gives(key):
+                section.refuse("expected host beside it: the server that takes the mails", key)
+                break
+        return None
+    if not section.gives("from"):
+        section.refuse("expected from beside it: the sender's address, such as Support <support@example.com>", "host")
+    for key, others in (("username", ("password", "password_file")), ("password", ("username",)), ("password_file", ("username",))):
+        section.need(key, others, f"expected {' or '.join(others)} beside it")
+    if host is None or sender is None:
+        return None
+    return Smtp(host, port or _SMTP_PORTS[security], username, password, *sender, security, ca_file)

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from chatsvc.config.load import STARTTLS, TEAM
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
-from chatsvc.config.notices import STARTTLS, TEAM
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Tier
 
