@@ -16,7 +16,7 @@ TODAY = {
     "message without a model": (57, 274),
     "message with a model": (52, 192),
     "form of the dashboard": (42, 182),
-    "key create": (33, 113),
+    "key create": (32, 110),
 }
 AIR = 1.1
 
