@@ -33,7 +33,6 @@ class Allowance:
         return HeldMessage(month, self)
 
     def give_back(self, month: str) -> None:
-        """Release a message that was held."""
         self.reserved[month] -= 1
         if not self.reserved[month]:
             del self.reserved[month]

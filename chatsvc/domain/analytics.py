@@ -22,7 +22,6 @@ class UsageTotals(NamedTuple):
     cost_micro_usd: int = 0
 
     def plus(self, other: UsageTotals) -> UsageTotals:
-        """Add the figures of two."""
         return UsageTotals(*map(sum, zip(self, other, strict=True)))
 
 

@@ -214,7 +214,6 @@ class Usage(NamedTuple):
         return sum(self)
 
     def plus(self, other: Usage) -> Usage:
-        """Add the tokens of two calls."""
         return Usage(*map(sum, zip(self, other, strict=True)))
 
 

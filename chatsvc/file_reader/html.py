@@ -75,7 +75,6 @@ class PageLine(NamedTuple):
 
 
 def page_lines(node: LexborNode | None) -> list[PageLine]:
-    """Return the headings and lines below a node."""
     walk = _Walk()
     for child, opens in _events(node) if node is not None else ():
         if child.tag != "-text":
@@ -105,8 +104,6 @@ def _events(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
 
 
 class _Walk:
-    """Words of a page, gathered to lines."""
-
     def __init__(self) -> None:
         self.lines: list[PageLine] = []
         self._words: list[str] = []  # of the line or heading that is coming

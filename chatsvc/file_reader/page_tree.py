@@ -142,7 +142,6 @@ def _make_headings(tree: LexborHTMLParser) -> None:
 
 
 def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
-    """Replace a line that is bold or large by a heading."""
     size = (bold.attributes.get("size") or "").lstrip("+")
     text, top = one_line(bold.text()), bold
     large = bold.tag == "font" and size.isdigit() and int(size) >= _LARGE
@@ -166,7 +165,6 @@ def _is_alone(node: LexborNode) -> bool:
 
 
 def _is_line(node: LexborNode) -> bool:
-    """Tell whether an element stands on a line alone."""
     for direction in ("prev", "next"):
         beside = next((other for other in _beside(node, direction) if other.tag != "-text" or other.text().strip()), None)
         if beside is not None and beside.tag in {*_INLINE, "-text", "img"}:

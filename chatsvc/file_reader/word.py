@@ -68,7 +68,6 @@ def _without_hidden(name: str, data: bytes) -> io.BytesIO:
 
 
 def _check(name: str, data: bytes) -> None:
-    """Refuse what is no zip of moderate size."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as parts:
             infos = parts.infolist()

@@ -158,7 +158,6 @@ class Sections:
         return labelled if any(section.answered for section in labelled) else []
 
     def passages(self) -> Iterator[Passage]:
-        """Yield the passages in order."""
         is_labelled = bool(self.questions())
         for section in (section for section in self._list if not (is_labelled and section.asked)):
             # one heading above all others is the document's name, and says nothing about where in it we are
@@ -250,7 +249,6 @@ def plain_heading(lines: Sequence[str], index: int, first: int) -> str | None:
 
 
 def _below(lines: Sequence[str], index: int) -> int | None:
-    """Return the index of the line of text below another one, with an empty line between them at most."""
     return next((below for below in range(index + 1, min(index + 3, len(lines))) if lines[below]), None)
 
 

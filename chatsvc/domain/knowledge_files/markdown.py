@@ -185,8 +185,6 @@ def _heading(text: str) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """Entry under construction."""
-
     question: str
     line: int
     language: str | None
@@ -253,7 +251,6 @@ class _Questions:
             draft.add(_unstruck(_ESCAPED.sub(r"\1\2", line)) if line else "")
 
     def close(self) -> None:
-        """Close the entry under construction."""
         draft, self._draft, self._has_stray = self._draft, None, False
         if draft is not None:
             self._gathering.entry(draft.line, draft.question, draft.alt, "\n".join(draft.answer), draft.language)

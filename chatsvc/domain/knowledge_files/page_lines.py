@@ -70,7 +70,6 @@ def _is_name(text: str) -> bool:
 
 
 def _bare(heading: str) -> str:
-    """Return a heading without the ornaments at its ends."""
     return _ORNAMENTS.sub("", heading) or heading
 
 

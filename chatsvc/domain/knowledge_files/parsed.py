@@ -58,7 +58,6 @@ class KnowledgeFileError(ValueError):
 
 
 def single_fault(source: str, code: str, line: int = 1, unit: str = "line", **facts: object) -> KnowledgeFileError:
-    """Return the error of a file with one fault."""
     return KnowledgeFileError(source, [FileFault(line, code, facts)], unit)
 
 
@@ -195,5 +194,4 @@ def lines_of(text: str) -> list[str]:
 
 
 def one_line(value: str) -> str:
-    """Replace white space by single blanks."""
     return " ".join(value.split())

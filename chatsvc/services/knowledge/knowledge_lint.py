@@ -91,7 +91,6 @@ def searched(entries: Sequence[Entry]) -> tuple[int, int]:
 
 
 def _alone(entry: Entry) -> Iterator[LintFinding]:
-    """Yield the findings about an entry by itself."""
     if len(entry.answer) > LONG_ANSWER:
         yield LintFinding("long_answer", entry.id, None, {"question": entry.question, "length": len(entry.answer)})
     asked = "\n".join((entry.question, *entry.alt))
@@ -172,13 +171,11 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
 
 
 def _finds(result: SearchResult, entry: Entry) -> bool:
-    """Return whether a result answers with the entry, or offers it."""
     offered = {"answer": 1, "ask": 3}.get(result.decision, 0)
     return any(hit.entry.id == entry.id for hit in result.hits[:offered])
 
 
 def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], known: Container[object]) -> Iterator[LintFinding]:
-    """Yield the entries that answer several generated questions of another one."""
     by: dict[str, list[tuple[str, Entry]]] = {}
     for question, result in results:
         if result.decision == "answer" and result.hits[0].entry.id != entry.id:

@@ -135,7 +135,6 @@ def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
 
 
 def _search(work: Mapping[str, Any]) -> None:
-    """Preview a change, or check the knowledge."""
     from chatsvc.domain import knowledge_findings
     from chatsvc.services.knowledge import knowledge_lint, previews
     from chatsvc.services.knowledge.previews import PastQuestion
@@ -163,7 +162,6 @@ def _search(work: Mapping[str, Any]) -> None:
 
 
 def _knowledge(version: tuple[list[list[Any]], list[list[Any]]]) -> Whole:
-    """Read a Whole from JSON."""
     entries = [Entry(identity, question, tuple(alt), answer, *rest) for identity, question, alt, answer, *rest in version[0]]
     return Whole(entries, [Synonyms(tuple(words), source) for words, source in version[1]])
 

@@ -122,7 +122,6 @@ async def _written(
 
 
 def _lists(text: str) -> list[list[str]]:
-    """Read a model's lists of phrasings; none where it wrote something else."""
     begin, end = text.find("["), text.rfind("]")
     try:
         lists = json.loads(text[begin : end + 1]) if 0 <= begin < end else []
@@ -132,7 +131,6 @@ def _lists(text: str) -> list[list[str]]:
 
 
 def _with(entry: Entry, written: Sequence[str]) -> Entry:
-    """Return an entry with the new phrasings that it may have."""
     from chatsvc.language.folding import words
 
     known, new = {tuple(words(phrasing)) for phrasing in (entry.question, *entry.alt)}, list[str]()

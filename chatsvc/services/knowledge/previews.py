@@ -218,7 +218,6 @@ class Computations:
             computation.finished.set()
 
     async def close(self) -> None:
-        """Cancel what runs."""
         await background.cancel(*(computation.task for computation in self._kept.values()))
 
 

@@ -230,7 +230,6 @@ class _Reading:
         return await self._services.site_readers.run(parse, self._account_id)
 
     async def _read_pages(self) -> None:
-        """Read all pages that wait, and those that they link to."""
         batch: list[SitePage] = []
         files: list[GivenFile] = []
         forbidden = 0
@@ -324,7 +323,6 @@ class _Reading:
         await stored.save_pages(self._services.db, self._site, batch, self._done, of)
 
     def _with_content(self, page: SitePage, result: dict[str, Any] | None) -> SitePage:
-        """Give a page what was read in it, or say why there is nothing."""
         if result is None or result["content"] is None:
             return self._failed(page.url, self._known.get(page.url), "too_large" if result else "unreadable")
         self._lines, self._text = self._lines - result["lines"], self._text - result["text"]

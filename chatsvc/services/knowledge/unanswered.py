@@ -110,7 +110,6 @@ def is_question(question: str, language: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text is, or looks like, a person's name."""
     from chatsvc.language import values
 
     parts = text.split()
@@ -157,7 +156,6 @@ def _without_names(text: str, names: frozenset[str]) -> str:
 
 
 def _may_be_name(word: str) -> bool:
-    """Tell whether a word is capitalised and none of a language."""
     from chatsvc.engines.knowledge.search import lexicon
     from chatsvc.language.folding import fold
     from chatsvc.language.language_detection import is_word
@@ -287,7 +285,6 @@ async def listed(
 
 
 async def _group_of(services: Services, bot: Bot, question: int) -> int:
-    """Find the group of a question by its number; raises `question_not_found`."""
     group_id = await stored.group_of(services.db, bot.id, question)
     if group_id is None:
         raise refusals.question_not_found(question=question)
