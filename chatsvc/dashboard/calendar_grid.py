@@ -76,7 +76,7 @@ def lay_out(
 ) -> Grid:
     """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
     known = {bot.id: bot for bot in bots}
-    starts = [datetime.fromtimestamp(each.appointment.at / 1000, UTC).astimezone(zone) for each in appointments]
+    starts = [datetime.fromtimestamp(each.appointment.begins_at / 1000, UTC).astimezone(zone) for each in appointments]
     is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for start in starts)
     step = 15 if is_exact else 30
     persons = sorted({person_of(each) for each in appointments}, key=lambda name: (not name, name)) if person_of else []
@@ -99,10 +99,14 @@ def lay_out(
 
 
 def _block(each: BotAppointment, bots: dict[str, Bot], others: Sequence[BotAppointment], begin: datetime, step: int) -> Block:
-    bot, instant = bots.get(each.bot_id), each.appointment.at
+    bot, instant = bots.get(each.bot_id), each.appointment.begins_at
     minutes = bot.appointment_minutes if bot else 30
     length = minutes * MINUTE_MS
-    beside = [other.appointment.at for other in others if other.bot_id == each.bot_id and abs(other.appointment.at - instant) < length]
+    beside = [
+        other.appointment.begins_at
+        for other in others
+        if other.bot_id == each.bot_id and abs(other.appointment.begins_at - instant) < length
+    ]
     most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= instant)
     minute = begin.hour * 60 + begin.minute
     first = minute // step

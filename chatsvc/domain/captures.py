@@ -152,14 +152,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Appointment:
-    """An appointment record (help/webhooks.md 4) with the request that it belongs to. `at` is milliseconds since the epoch."""
+    """An appointment record (help/webhooks.md 4) with the request that it belongs to. `begins_at` is milliseconds since the epoch."""
 
     id: str
     request: Request
     status: str
     date: str
     time: str
-    at: int
+    begins_at: int
     created_at: int
 
 

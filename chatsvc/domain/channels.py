@@ -168,7 +168,7 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
 
 
 class NewMessage(NamedTuple):
-    """A visitor's message as its channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds.
+    """A visitor's message as its channel brings it. `key` identifies it on the channel, `sent_at` is its time in milliseconds.
 
     `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
     `most_new`: conversations that may begin on the channel in a UTC day, None for any number.
@@ -180,7 +180,7 @@ class NewMessage(NamedTuple):
     user_id: str
     text: str
     key: str
-    at: int
+    sent_at: int
     source_page_host: str = ""
     kind: str | None = None
     most_new: int | None = None

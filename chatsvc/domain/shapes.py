@@ -107,7 +107,7 @@ def appointment(a: Appointment) -> Json:
         **fields(a.request, *_ASKED),
         "appointment_date": a.date,
         "appointment_time": a.time,
-        "appointment_at": times.with_millis(a.at),
+        "appointment_at": times.with_millis(a.begins_at),
         "source_page_host": a.request.source_page_host,
         "created_at": times.with_millis(a.created_at),
     }

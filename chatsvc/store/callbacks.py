@@ -153,7 +153,7 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
         return None
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
-    connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
+    connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.sent_at))
     known = _conversations(connection, m.bot_id, addressed_message.addresses)
     user_id = known[0][1] if known else uuid.uuid4().hex
     conversation = addressed(connection, m._replace(user_id=user_id), str(uuid.uuid4())).number
@@ -163,9 +163,9 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
         VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
         """,
-        (conversation, str(uuid.uuid4()), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
+        (conversation, str(uuid.uuid4()), m.text, m.sent_at, PHONE_OPERATOR, m.digest, m.kind),
     )
-    _take(connection, conversation, m.at, now)
+    _take(connection, conversation, m.sent_at, now)
     return user_id
 
 

@@ -72,7 +72,7 @@ def write(
                 (id, request, bot_id, status, appointment_date, appointment_time, appointment_at, created_at, updated_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
+            (a.id, number, bot_id, a.status, a.date, a.time, a.begins_at, a.created_at, a.created_at),
         )
     if r.follows is None:
         kinds = ("requests", "appointments") if appointment else ("requests",)
@@ -99,7 +99,7 @@ def _snapshot(data: Json) -> str:
 
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
-        Appointment(id=row[0], request=Request(*row[6:24]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        Appointment(id=row[0], request=Request(*row[6:24]), status=row[1], date=row[2], time=row[3], begins_at=row[4], created_at=row[5])
         for row in rows
     ]
 

@@ -65,10 +65,10 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         return None
     connection.execute(
         "DELETE FROM incoming_keys WHERE digest IN (SELECT digest FROM incoming_keys WHERE bot_id = ? AND created_at <= ? LIMIT ?)",
-        (m.bot_id, m.at - KEYS_MS, _CLEANED),
+        (m.bot_id, m.sent_at - KEYS_MS, _CLEANED),
     )
     key_insert = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
-    if not connection.execute(key_insert, (m.digest, m.bot_id, m.at)).rowcount:
+    if not connection.execute(key_insert, (m.digest, m.bot_id, m.sent_at)).rowcount:
         row = connection.execute(f"{STORED} WHERE m.incoming = ?", (m.digest,)).fetchone()
         return StoredMessage(*row) if row else None
     if _begins_one_too_many(connection, m):
@@ -80,10 +80,10 @@ def store_one(connection: Connection, m: NewMessage) -> _Result:
         INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
         RETURNING number
         """,
-        (conversation_row.number, str(uuid.uuid4()), m.text, m.at, m.digest, m.kind),
+        (conversation_row.number, str(uuid.uuid4()), m.text, m.sent_at, m.digest, m.kind),
     ).fetchone()
     page_host = m.source_page_host or conversation_row.page_host
-    parameters = number, conversation_row.id, m.bot_id, m.channel, m.user_id, m.text, m.at, page_host, m.kind
+    parameters = number, conversation_row.id, m.bot_id, m.channel, m.user_id, m.text, m.sent_at, page_host, m.kind
     return StoredMessage(*parameters, conversation_row.handling)
 
 
@@ -93,7 +93,7 @@ def _begins_one_too_many(connection: Connection, m: NewMessage) -> bool:
         return False
     row = connection.execute(
         "SELECT begun FROM conversation_counts WHERE account_id = ? AND bot_id = ? AND channel = ? AND day = ?",
-        (m.account_id, m.bot_id, m.channel, m.at // DAY_MS),
+        (m.account_id, m.bot_id, m.channel, m.sent_at // DAY_MS),
     ).fetchone()
     if (row[0] if row else 0) < m.most_new:
         return False
@@ -124,7 +124,7 @@ def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedCo
                 ELSE excluded.source_page_host END
         RETURNING id, number, handling, source_page_host
         """,
-        (new_id, m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
+        (new_id, m.account_id, m.bot_id, m.channel, m.user_id, m.sent_at, m.source_page_host),
     ).fetchone()
     conversation_row = AddressedConversation(*row)
     if conversation_row.id == new_id:
@@ -136,6 +136,6 @@ def addressed(connection: Connection, m: NewMessage, new_id: str) -> AddressedCo
                 begun = 1 + CASE conversation_counts.day WHEN excluded.day THEN conversation_counts.begun ELSE 0 END,
                 day = excluded.day
             """,
-            (m.account_id, m.bot_id, m.channel, m.at // DAY_MS),
+            (m.account_id, m.bot_id, m.channel, m.sent_at // DAY_MS),
         )
     return conversation_row

@@ -68,7 +68,7 @@ async def test_an_appointment_is_captured_over_several_messages(caller: Caller) 
     assert (request.visitor_name, request.visitor_email, request.visitor_phone) == ("Ayşe Yılmaz", "ayse@example.com", "+905321234567")
     assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
     # Istanbul is three hours ahead of UTC.
-    assert appointment.at == instant("2026-11-21T07:30:00+00:00")
+    assert appointment.begins_at == instant("2026-11-21T07:30:00+00:00")
     assert load(await dialogue(caller), caller.app.services.clock())[0].draft is None
     (conversation,) = (await caller.get("/conversations")).json["data"]
     assert (conversation["visitor_name"], conversation["visitor_email"]) == ("Ayşe Yılmaz", "ayse@example.com")
@@ -90,7 +90,7 @@ async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
     await say(caller, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
     (appointment,) = await appointments_of(caller)
     assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")
-    assert appointment.at == instant("2026-11-20T14:00:00+00:00")
+    assert appointment.begins_at == instant("2026-11-20T14:00:00+00:00")
 
 
 async def test_two_visitors_do_not_meet(caller: Caller) -> None:

@@ -42,7 +42,7 @@ async def test_a_request_and_its_appointment_are_written_with_the_exchange(
     assert replace(request, id="") == expected
     assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
     # Istanbul is three hours ahead of UTC.
-    assert appointment.at == instant("2026-11-21T07:30:00+00:00")
+    assert appointment.begins_at == instant("2026-11-21T07:30:00+00:00")
 
 
 async def test_name_and_email_appear_on_the_conversation_and_stay(caller: Caller, engine: ScriptedEngine) -> None:
@@ -122,4 +122,4 @@ async def test_a_zone_that_is_unknown_here_is_utc_and_costs_nobody_the_answer(ca
     captures(engine, WISH)
     assert (await caller.send(SAID, "v")).status == 200
     (appointment,) = (await records(caller))[1]
-    assert appointment.at == instant("2026-11-21T10:30:00+00:00")
+    assert appointment.begins_at == instant("2026-11-21T10:30:00+00:00")

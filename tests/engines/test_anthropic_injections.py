@@ -91,7 +91,7 @@ async def test_an_obedient_model_notes_nothing_but_the_visitors_own(server: Mode
         assert request.source_page_host == ""
         assert request.status == "new"
         if appointment:
-            assert appointment.at > NOW_MS
+            assert appointment.begins_at > NOW_MS
             assert appointment.request is request
     assert (noted > 100) == bool(own), "a net that lets nothing through proves nothing"
 

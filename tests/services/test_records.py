@@ -343,4 +343,4 @@ async def test_a_stay_has_an_end_and_what_is_booked_which_move_with_it(caller: C
     assert (await desk.item()).request.end_date == "2026-12-12"
     await desk.change("no, as before", date=date(2026, 12, 10), time=time(14))
     back = await desk.item()
-    assert (back.request.end_date, back.appointment.date, back.appointment.at) == ("2026-12-11", "2026-12-08", 1796727600000)
+    assert (back.request.end_date, back.appointment.date, back.appointment.begins_at) == ("2026-12-11", "2026-12-08", 1796727600000)

@@ -79,7 +79,7 @@ def write(bot: Bot, appointments: list[Appointment]) -> bytes:
 def _event(bot: Bot, appointment: Appointment, summary: str, stamp: int | None = None) -> Event:
     from icalendar import Event
 
-    event, begin = Event(), times.utc(appointment.at)
+    event, begin = Event(), times.utc(appointment.begins_at)
     event.add("uid", f"{appointment.id}@chatsvc")
     event.add("dtstamp", times.utc(appointment.created_at if stamp is None else stamp))
     event.add("dtstart", begin)

@@ -178,7 +178,7 @@ class WebVisits:
             user_id=user_id,
             text=text,
             key=f"{user_id} {key}",
-            at=services.clock(),
+            sent_at=services.clock(),
             source_page_host="" if site == LINK else host_of(site),
             most_new=services.config.limits.web_daily,
         )
