@@ -45,18 +45,12 @@ def _sentences(language: str) -> Mapping[str, str]:
     return by_key
 
 
-def find(key: str, language: str, *, familiar: bool = False) -> str | None:
-    """Return a sentence as it stands in the catalogue; None if no language has it."""
-    own = _sentences(language) if language in languages() else {}
-    sentence = own.get(key + _FAMILIAR) if familiar else None
-    return sentence if sentence is not None else own.get(key, _sentences(FALLBACK).get(key))
-
-
 def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
     """Return a sentence with its values filled in; raises KeyError for an unknown key."""
-    sentence = find(key, language, familiar=familiar)
+    own = _sentences(language) if language in languages() else {}
+    sentence = own.get(key + _FAMILIAR) if familiar else None
     if sentence is None:
-        raise KeyError(key)
+        sentence = own[key] if key in own else _sentences(FALLBACK)[key]
     return filled(sentence, values)
 
 
@@ -91,16 +85,6 @@ def placeholders(key: str) -> frozenset[str] | None:
     return frozenset(name for sentence in sentences(key).values() for name in _BRACES.findall(sentence))
 
 
-def yes_no(language: str) -> tuple[str, ...]:
-    return tuple(say("yes_no", language).split())
-
-
-def day(value: date, language: str) -> str:
-    """Return a date in words: `25 Kasım 2026 Çarşamba`, `Wednesday 25 November 2026`."""
-    month, weekday = say("months", language).split()[value.month - 1], say("days", language).split()[value.weekday()]
-    return say("format.date", language, day=str(value.day), month=month, year=str(value.year), weekday=weekday)
-
-
 @dataclass(frozen=True, slots=True)
 class BotSentences:
     """The sentences of one bot in one language: the owner's words where they are set. A call returns one with its values filled in."""
@@ -128,10 +112,12 @@ class BotSentences:
 
     @property
     def yes_no(self) -> tuple[str, ...]:
-        return yes_no(self.language)
+        return tuple(say("yes_no", self.language).split())
 
     def date(self, value: date) -> str:
-        return day(value, self.language)
+        """Return a date in words: `25 Kasım 2026 Çarşamba`, `Wednesday 25 November 2026`."""
+        month, weekday = say("months", self.language).split()[value.month - 1], self.days[value.weekday()]
+        return say("format.date", self.language, day=str(value.day), month=month, year=str(value.year), weekday=weekday)
 
 
 def of_bot(bot: Bot, language: str) -> BotSentences:

@@ -59,8 +59,11 @@ _ANY_CONTACT = re.compile(
     + "|"
     + _WORDS.any_of("street", r"\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:{})\b\.?(?: No:? ?\d+)?").pattern
 )
+_NO_PLATES = symbols.NUMBER_OF.keys() | symbols.CASE_OF.keys()
 _LEAST_DIGITS = 10  # of a bare number in a country whose mobile numbers are not described
 _MOST = 12  # runs of digits looked at in one text
+_TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
+_FULL = 9  # digits of a number that begins with 0 or a plus and is listed in no plan; a shorter one lacks some
 _MONEY_BEHIND = _WORDS.any_of("money", r"\s{0,2}(?:{}|₺|\$|€|£)")
 _EXTENSION = _WORDS.any_of("extension", r"\s?(?:{})\.? ?\d{1,5}")
 _PLUS = LanguageWords("numbers.txt").words("plus")
@@ -87,11 +90,8 @@ def _cut(address: str) -> str:
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
     """Return the spans of links, IBANs and number plates, whose digits are no telephone numbers."""
     found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
-    return found + [match.span() for match in _PLATE.finditer(folded.text) if _is_no_word(match["letters"])]
-
-
-def _is_no_word(letters: str) -> bool:
-    return symbols.symbol_of(letters) == Kind.UNKNOWN.value and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
+    plates = (match for match in _PLATE.finditer(folded.text) if match["letters"] not in _NO_PLATES)
+    return found + [match.span() for match in plates if symbols.symbol_of(match["letters"]) == Kind.UNKNOWN.value]
 
 
 def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Contact]:
@@ -115,9 +115,9 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
     called = bool(_TELEPHONE.search(clause))
     digits = re.sub(r"\D", "", run)
     plus = run.lstrip().startswith(("+", "00"))
-    bare = run.isdigit()
     # ten digits in one piece that begin like no mobile number may as well be an order number
-    if bare and not called and not plus and not run.startswith("0") and not _plainly_mobile(run, country):
+    is_mobile = bool(_MOBILE[country].fullmatch(run)) if country in _MOBILE else len(run) >= _LEAST_DIGITS
+    if run.isdigit() and not called and not plus and not run.startswith("0") and not is_mobile:
         return None
     number = _valid(run.replace("+ ", "+"), country) or (
         _valid("+" + digits, country) if called and len(digits) > 10 and not plus else None
@@ -126,10 +126,6 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
         return None
     extension = _EXTENSION.match(text, match.end())
     return Contact(number, match.start() + len(run) - len(run.lstrip()), extension.end() if extension else match.end())
-
-
-def _plainly_mobile(digits: str, country: str) -> bool:
-    return bool(_MOBILE[country].fullmatch(digits)) if country in _MOBILE else len(digits) >= _LEAST_DIGITS
 
 
 @lru_cache(maxsize=4_000)
@@ -156,12 +152,6 @@ def is_announced(text: str, start: int) -> bool:
 def names_other_number(text: str, end: int) -> bool:
     """Return whether a text names a number that is no telephone's right before `end`: "the label number"."""
     return bool(_OTHER_NUMBER.search(folded(text[max(0, end - 45) : end])))
-
-
-_TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
-
-
-_FULL = 9  # digits of a number that begins with 0 or a plus and is listed in no plan; a shorter one lacks some
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:

@@ -51,12 +51,6 @@ def in_month(today: date, months: int, day: int) -> date | None:
     return make(year, month + 1, day)
 
 
-def months_after(today: date, months: int) -> date | None:
-    """Return the same day `months` later, or the last day of a shorter month."""
-    first = in_month(today, months, 1)
-    return first and first.replace(day=min(today.day, calendar.monthrange(first.year, first.month)[1]))
-
-
 def next_date(today: date, month: int, day: int) -> date | None:
     """Return the next occurrence of a day and month, today included."""
     dates = (make(year, month, day) for year in range(today.year, today.year + 9))
@@ -114,8 +108,9 @@ def _day_and_month(match: re.Match[str], today: date) -> date | None:
 
 def _ahead(match: re.Match[str], today: date) -> date | None:
     unit, number = match["unit"], _number(match)
-    if unit in {"month", "year"}:
-        return months_after(today, number * (12 if unit == "year" else 1))
+    if unit in {"month", "year"}:  # the same day, or the last of a shorter month
+        first = in_month(today, number * (12 if unit == "year" else 1), 1)
+        return first and first.replace(day=min(today.day, calendar.monthrange(first.year, first.month)[1]))
     return after(today, number * {"day": 1, "week": 7, "fortnight": 14}[unit])
 
 
@@ -264,8 +259,8 @@ def _merged(line: TokenLine, mentions: list[Expression[date]]) -> list[Expressio
         if last and last.value and mention.value and last.explicit != mention.explicit:
             gap = line.symbols[last.end : mention.first]
             same = last.value.weekday() == mention.value.weekday()
-            if len(gap) < 4 and _BETWEEN.issuperset(gap) and (same or not gap):
-                merged[-1] = Expression(last.first, mention.end, last.value if last.explicit else mention.value)
+            if len(gap) < 4 and _BETWEEN.issuperset(gap):
+                merged[-1] = Expression(last.first, mention.end, last.value if last.explicit else mention.value, clashes=not same)
                 continue
         merged.append(mention)
     return merged

@@ -25,7 +25,7 @@ _INTERNATIONAL = _FOREIGN_FILE.words("alike")  # words used alike in all languag
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part
-_OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items("countries")}
+OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items("countries")}
 # share of writers who leave accents out
 _UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.group("unmarked ").items()}
 _UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items("unmarked")}
@@ -103,11 +103,6 @@ def _small(word: str) -> str:
     return word.replace("İ", "i").lower()[:24]
 
 
-def language_of_country(code: str) -> str:
-    """Return the language that is spoken in a country (ISO 3166): English where none of the languages is said to be."""
-    return _OF_COUNTRY.get(code.upper(), "en")
-
-
 @cache
 def load() -> dict[str, _Model]:
     """Learn the languages in Latin letters, once a process, in some 30 ms."""
@@ -147,7 +142,6 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
 
 
 def _unmarked(language: str, word: str) -> set[str]:
-    """Return the spellings of a word without accents, if it has any."""
     if language not in _UNMARKED or word.isascii():
         return set()
     bare = "".join(map(fold_character, word))

@@ -31,6 +31,7 @@ _STRONG_CUE, _WEAK_CUE, _CAPITAL_CUE, _NO_CUE = map(_CUES.any_of, ("strong", "we
 _SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
 _PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
+_NEXT_WORD = re.compile(rf" {{0,9}}({_WORD.pattern})")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _SUFFIX = re.compile(r"(?<=[^\W\d_]{2})['’](?:y?[ıiuüİ]m|[dt][ıiuü]r|y?[ae]|n[ıiuü]n|[ıiuü]n|s)$")
 _MOST_WORDS, _MOST_TOKENS, _BEFORE = 4, 120, 60
@@ -59,7 +60,6 @@ def find(text: str, values: Collection[Span], contacts: Collection[Span], asked:
 
 
 def _announced(raw: str) -> Name | None:
-    """Return the name behind words that announce one."""
     message = fold_with_places(raw)
     text = message.text
     for pattern in (_STRONG_CUE, _CAPITAL_CUE, _WEAK_CUE):
@@ -86,12 +86,12 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
         base = _base(match[0])
         if not taken and base in _TITLES:
             sure = True
-            position = _behind_blanks(raw, match.end())
+            position = len(raw) - len(raw[match.end() :].lstrip(" "))
             continue
         if not _continues(match[0], base, taken, sure=sure):
             break
         taken.append(match)
-        position = _behind_blanks(raw, match.end())
+        position = len(raw) - len(raw[match.end() :].lstrip(" "))
         if (
             position - match.end() > 1
             or raw[match.end() : match.end() + 1] not in ("", " ")
@@ -103,8 +103,8 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
         taken.pop()
     if not taken or not (sure or _is_believed(raw, taken)):
         return None
-    following = _WORD.match(raw, _behind_blanks(raw, taken[-1].end()))
-    if following and _base(following[0]) in _COURTESIES:
+    following = _NEXT_WORD.match(raw, taken[-1].end())
+    if following and _base(following[1]) in _COURTESIES:
         return None
     return _name(raw, taken, cued=True)
 
@@ -151,8 +151,8 @@ def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -
         rank = _rank(run, shouted=shouted)
         beside = any(0 <= run[0].start() - end <= 3 or 0 <= start - run[-1].end() <= 3 for start, end in values)
         alone, last = len(pieces) == 1, not _WORD.search(text, run[-1].end())
-        before, following = folded(text[: run[0].start()])[-_BEFORE:], _WORD.match(text, _behind_blanks(text, run[-1].end()))
-        signed = (last and (_PARTED.search(before) or _DASHED.search(before))) or (following and folded(following[0]) in _BEHIND)
+        before, following = folded(text[: run[0].start()])[-_BEFORE:], _NEXT_WORD.match(text, run[-1].end())
+        signed = (last and (_PARTED.search(before) or _DASHED.search(before))) or (following and folded(following[1]) in _BEHIND)
         if asked == "name":
             needed = 3 if question else 1 if alone else 2
         elif contact and (alone or beside):
@@ -253,12 +253,6 @@ def load() -> frozenset[str]:
     parts = (part.partition("\n") for text in texts for part in text.split("\n== "))
     said = {word for act, _, sentences in parts if act != "give" for line in sentences.splitlines() for word in words(line)}
     return frozenset(said) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - _SURNAMES
-
-
-def _behind_blanks(raw: str, position: int) -> int:
-    while position < len(raw) and raw[position] == " ":
-        position += 1
-    return position
 
 
 @lru_cache(maxsize=4_096)

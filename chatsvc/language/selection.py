@@ -6,6 +6,7 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from chatsvc.language import symbols
 from chatsvc.language.tokens import SENTENCE_ENDS, Case, Token, TokenLine
@@ -56,29 +57,33 @@ def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Ca
     return left[0] if left else None
 
 
+def moves(line: TokenLine, candidates: Sequence[Candidate]) -> bool:
+    """Return whether an appointment is moved from one candidate to another."""
+    return len(candidates) > 1 and _moved_to(line, candidates, list(range(len(candidates)))) is not None
+
+
 def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
+    """Return for each candidate whether it is rejected, or corrected by the next: `Tuesday, sorry, Wednesday`."""
     ends = [0, *(candidate.end for candidate in candidates)]
     starts = [*(candidate.start for candidate in candidates[1:]), -1]
-    before = [_refused_before(_before(line, candidate.start, end)) for candidate, end in zip(candidates, ends, strict=False)]
-    behind = [_behind(line, candidate.end, start) for candidate, start in zip(candidates, starts, strict=True)]
-    return [
-        before[index] or _refused_behind(gap, is_last=starts[index] < 0) or (starts[index] >= 0 and _corrected(gap))
-        for index, gap in enumerate(behind)
-    ]
+    rejected: list[bool] = []
+    for candidate, end, start in zip(candidates, ends, starts, strict=False):
+        gap = _behind(line, candidate.end, start)
+        texts = [token.text for token in gap]
+        is_corrected = start >= 0 and len(gap) <= _REACH and not _CORRECTIONS.isdisjoint(texts) and texts[-1:] != ["than"]
+        is_refused = _refused_before(_before(line, candidate.start, end)) or _refused_behind(gap, is_last=start < 0)
+        rejected.append(is_refused or is_corrected)
+    return rejected
 
 
 def _before(line: TokenLine, offset: int, floor: int) -> list[Token]:
-    end = bisect_left(line.tokens, offset, key=_start)
+    end = bisect_left(line.tokens, offset, key=attrgetter("start"))
     return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= offset]
 
 
 def _behind(line: TokenLine, offset: int, ceiling: int) -> list[Token]:
-    first = bisect_left(line.tokens, offset, key=_start)
+    first = bisect_left(line.tokens, offset, key=attrgetter("start"))
     return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
-
-
-def _start(token: Token) -> int:
-    return token.start
 
 
 def _refused_before(tokens: list[Token]) -> bool:
@@ -117,12 +122,6 @@ def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
                 return False
             return not (comma and not is_last and text == "not")
     return False
-
-
-def _corrected(gap: list[Token]) -> bool:
-    """Return whether the words between two candidates correct the first: `Tuesday, sorry, Wednesday`."""
-    texts = [token.text for token in gap]
-    return len(gap) <= _REACH and any(text in _CORRECTIONS for text in texts) and texts[-1:] != ["than"]
 
 
 def _moved_to(line: TokenLine, candidates: Sequence[Candidate], left: list[int]) -> int | None:

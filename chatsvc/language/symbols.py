@@ -28,7 +28,7 @@ _EXACT_STEMS = tuple(_SPELLING.items("exact_stems"))
 
 def _words_of_groups() -> dict[str, list[str]]:
     groups = {name: list(words) for name, words in _WORDS.group("").items() if "+" not in name}
-    for name in _WORDS.names("", behind="+stems"):
+    for name in dict.fromkeys(name.removesuffix("+stems") for name, _ in _WORDS.entries if name.endswith("+stems")):
         for file in _WORDS.files.values():
             endings = ("", *file.items(f"{name}+endings"))
             groups[name] += [stem + ending for stem in file.items(f"{name}+stems") for ending in endings]
@@ -36,7 +36,6 @@ def _words_of_groups() -> dict[str, list[str]]:
 
 
 def _symbols(groups: dict[str, list[str]]) -> dict[str, str]:
-    """Return the symbol of each word. Days, months and recurring days take a word from any other group."""
     known: dict[str, str] = {}
     for symbol, words in groups.items():
         for word in words:

@@ -97,6 +97,7 @@ _RULES: list[tuple[str, TimeForm]] = [
     (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", TimeForm.PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", TimeForm.PLAIN),
     (rf"(?:{_PART} )(?:around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", TimeForm.PLAIN),
+    (rf"(?:evening|night) (?:around |, )?#(?P<h>[5-9]|1[01]){_CASE} (?=x |label )", TimeForm.PLAIN),  # "akşam 7 masa ayırtalım"
     (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", TimeForm.PLAIN),
     (rf"{_DATE}(?:around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", TimeForm.PLAIN),
     (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", TimeForm.PLAIN),

@@ -163,20 +163,15 @@ def _join_phrases(tokens: list[Token]) -> list[Token]:
     joined: list[Token] = []
     index = 0
     while index < len(tokens):
-        length = _phrase_at(tokens, index) if tokens[index].text in symbols.PHRASE_STARTS else 1
+        texts = tuple(token.text for token in tokens[index : index + symbols.LONGEST_PHRASE])
+        lengths = range(len(texts), 1, -1) if texts[0] in symbols.PHRASE_STARTS else ()
+        length = next((length for length in lengths if texts[:length] in symbols.PHRASE_OF), 1)  # the longest phrase
         part = tokens[index : index + length]
         if length > 1:
-            texts = tuple(token.text for token in part)
-            part = [Token(symbols.PHRASE_OF[texts], " ".join(texts), part[0].start, part[-1].end)]
+            part = [Token(symbols.PHRASE_OF[texts[:length]], " ".join(texts[:length]), part[0].start, part[-1].end)]
         joined += part
         index += length
     return joined
-
-
-def _phrase_at(tokens: list[Token], index: int) -> int:
-    """Return the number of tokens of the longest phrase that begins here, 1 without any."""
-    texts = tuple(token.text for token in tokens[index : index + symbols.LONGEST_PHRASE])
-    return next((length for length in range(len(texts), 1, -1) if texts[:length] in symbols.PHRASE_OF), 1)
 
 
 # Number words become numbers, and numbers that count or label something become unknown.

@@ -105,8 +105,8 @@ class TokenLine:
 class Expression(Generic[Value]):
     """A day or a time in a line, from token `first` to `end`, exclusive.
 
-    A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from
-    a bare Friday: side by side, the weekday only repeats the date. `gone` is a day in the past ("dün", "last Friday").
+    A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from a
+    bare Friday. Side by side, the weekday only repeats the date, or `clashes` with it. `gone` is a day in the past ("dün").
     """
 
     first: int
@@ -114,6 +114,7 @@ class Expression(Generic[Value]):
     value: Value | None
     explicit: bool = True
     gone: bool = False
+    clashes: bool = False
 
 
 def rule(pattern: str) -> re.Pattern[str]:

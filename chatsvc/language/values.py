@@ -65,6 +65,8 @@ class Values:
     email: Mention[str] | None = None
     gone: bool = False  # the only day named is past
     never: bool = False  # the only day named is in no calendar
+    clashes: bool = False  # the date is not of the weekday that is named beside it
+    moves: bool = False  # from one day or hour to another
     rest: str = ""
 
 
@@ -79,6 +81,8 @@ class TextReading:
     spans: dict[str, Span]
     gone: bool
     never: bool
+    clashes: bool
+    moves: bool
     contacts: tuple[Span, ...]  # telephone numbers and e-mail addresses
     taken: tuple[Span, ...]  # all that is understood as a day, a time, contact data or another number of such a form
 
@@ -131,13 +135,10 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         email=mention("email"),
         gone=plain.gone and "date" not in found,
         never=plain.never and "date" not in found,
+        clashes=plain.clashes,
+        moves=plain.moves,
         rest=_rest(ends, plain.message, [*spans.values(), *beside]),
     )
-
-
-def from_day(text: str, found: Values, day: dt.date, *, country: str) -> Values:
-    again = read(text, now=dt.datetime.combine(day, dt.time()), language=found.language, country=country, asked="date").date
-    return replace(found, date=again or found.date)
 
 
 @lru_cache(maxsize=64)
@@ -170,11 +171,13 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     return TextReading(
         message,
         line,
-        primary(language) if language else language_detection.guess(text) or language_detection.language_of_country(country),
+        primary(language) if language else language_detection.guess(text) or language_detection.OF_COUNTRY.get(country.upper(), "en"),
         values,
         spans,
         gone=not named and any(day.gone for day in days),
         never=not named and any(day.explicit for day in days),
+        clashes=any(day.value == values.get("date") and day.clashes for day in named),
+        moves=any(selection.moves(line, places) for places in (day_places, clock_places)),
         contacts=tuple(message.span(contact.start, contact.end) for contact in (*numbers, *addresses)),
         taken=tuple(message.span(start, end) for start, end in places),
     )
@@ -270,7 +273,12 @@ def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str
         return reading.values["phone"], None
     possible = contacts.possible(masked(text, reading.taken), country)
     if possible is None:
-        return None, _written_number(text, [*reading.taken, *spans.values()], asked)
+        for match in _DIGITS.finditer(masked(text, [*reading.taken, *spans.values()])):
+            called = asked in ("phone", "contact") or contacts.is_announced(text, match.start())
+            is_long = sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS
+            if called and is_long and not contacts.names_other_number(text, match.start()):
+                return None, match.span()
+        return None, None
     number, span = possible
     typed = "".join(filter(str.isdigit, text[slice(*span)]))
     # A short one with the prefix of calls within a country is mistyped, and none from abroad.
@@ -278,14 +286,6 @@ def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str
         return None, span
     spans["phone"] = span
     return number, None
-
-
-def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
-    for match in _DIGITS.finditer(masked(text, taken)):
-        called = asked in ("phone", "contact") or contacts.is_announced(text, match.start())
-        if called and sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and not contacts.names_other_number(text, match.start()):
-            return match.span()
-    return None
 
 
 def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:

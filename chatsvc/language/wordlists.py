@@ -6,8 +6,7 @@ All of them have one format, in UTF-8:
     name: item item several_words_in_one_item
         items continued on an indented line
 
-A name may occur again: its entries are kept apart, in the order of the file. Each language has such files in its folder of
-`languages/`; `LanguageWords` reads the files of one name of all languages.
+Each language has such files in its folder of `languages/`; `LanguageWords` reads the files of one name of all languages.
 """
 
 import re
@@ -41,25 +40,28 @@ class WordFile:
                 self.entries[-1] = name, f"{value}\n{text}" if value else text
             else:
                 raise ValueError(f"{path}: a continuation before the first name: {line}")
-        self._values = dict(self.entries)
 
     def text(self, name: str) -> str:
-        return self._values[name].replace("\n", " ")
+        return dict(self.entries)[name].replace("\n", " ")
 
     def items(self, name: str) -> list[str]:
         """Return the items in their order, none where the name is missing; `_` in an item stands for a blank."""
-        return [item.replace("_", " ") for item in self._values.get(name, "").split()]
+        return [item.replace("_", " ") for entry, value in self.entries if entry == name for item in value.split()]
 
     def words(self, name: str) -> frozenset[str]:
         return frozenset(self.items(name))
 
     def group(self, prefix: str) -> dict[str, list[str]]:
-        """The items of all names that begin with `prefix`, by the rest of the name."""
-        return {name.removeprefix(prefix): self.items(name) for name, _ in self.entries if name.startswith(prefix)}
+        """Return the items of all names that begin with `prefix`, by the rest of the name."""
+        items: dict[str, list[str]] = {}
+        for name, value in self.entries:
+            if name.startswith(prefix):
+                items.setdefault(name.removeprefix(prefix), []).extend(item.replace("_", " ") for item in value.split())
+        return items
 
     def expanded(self, pattern: str) -> str:
         """Return a pattern in which `${name}` is replaced by the value of that name."""
-        return _PIECE.sub(lambda match: self.expanded(self._values[match[1]]), pattern.replace("\n", ""))
+        return _PIECE.sub(lambda match: self.expanded(dict(self.entries)[match[1]]), pattern.replace("\n", ""))
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
@@ -67,33 +69,17 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(_OPEN.sub(_bounded, pattern))
 
 
-class LanguageWords:
+class LanguageWords(WordFile):
     """The files of one name of all languages, read as if they were one file. A language may leave out the file, or names of it."""
 
     def __init__(self, name: str) -> None:
-        """Read the file `name` in the folder of each language."""
         self.files = {path.parent.name: WordFile(str(path)) for path in sorted(FOLDER.glob(f"*/{name}"))}
-
-    def items(self, name: str) -> list[str]:
-        """Return the items of all languages in their order."""
-        return [item for file in self.files.values() for item in file.items(name)]
-
-    def words(self, name: str) -> frozenset[str]:
-        return frozenset(self.items(name))
-
-    def names(self, prefix: str, behind: str = "") -> list[str]:
-        """Return the names that begin and end so, each once, without their end."""
-        found = (name for file in self.files.values() for name, _ in file.entries if name.startswith(prefix) and name.endswith(behind))
-        return list(dict.fromkeys(name.removesuffix(behind) for name in found))
-
-    def group(self, prefix: str) -> dict[str, list[str]]:
-        """Return the items of all names with this prefix, by the rest of the name."""
-        return {name.removeprefix(prefix): self.items(name) for name in self.names(prefix)}
+        self.entries = [entry for file in self.files.values() for entry in file.entries]
 
     def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
         """Compile the patterns of all languages as one, put into `around`."""
-        found = [file.expanded(value) for file in self.files.values() for one, value in file.entries if one == name]
-        return compiled(around.replace("{}", "|".join(f"(?:{value})" for value in found)))
+        patterns = [file.expanded(value) for file in self.files.values() for entry, value in file.entries if entry == name]
+        return compiled(around.replace("{}", "|".join(f"(?:{pattern})" for pattern in patterns)))
 
 
 def _bounded(repeat: re.Match[str]) -> str:

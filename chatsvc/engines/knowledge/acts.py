@@ -36,7 +36,7 @@ BUCKETS = 1 << 12
 _MOST_WORDS = 40
 _MOST_CHARACTERS = 1_000
 UNIT, ZERO = 0.02, 128  # of a weight in the table, and the byte of a weight of nothing
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|\n+")  # "3. kişi" goes on
 _MOST_SENTENCES = 8
 _WORD = re.compile(r"[^\W_]{1,20}")
 _MAIL = re.compile(r"\S{1,64}@\S{1,64}")
@@ -91,7 +91,8 @@ def _table(language: str) -> bytes:
 
 def features_of(text: str) -> list[int]:
     text = text[:_MOST_CHARACTERS]
-    words = [_masked(word) for word in _WORD.findall(_MAIL.sub(" mail ", fold(text)))[:_MOST_WORDS]]
+    given = _WORD.findall(_MAIL.sub(" mail ", fold(text)))[:_MOST_WORDS]
+    words = [f"#{min(len(word), 5)}" if word.isdigit() else _DIGITS.sub("#", word) for word in given]  # "3pm" becomes "#pm"
     features = {"", f"<{min(len(words), 6)}", *words, *(sign for sign in text if sign in "?!👍👎🙏")}
     features.update(f"{first[:5]}~{second[:5]}" for first, second in pairwise(("<", *words, ">")))
     features.update(f"{first} {second}" for first, second in pairwise(("<", *words, ">")))
@@ -100,11 +101,6 @@ def features_of(text: str) -> list[int]:
         features.add(f"{word[:5]}~")
         features.update(f"{padded[start : start + 4]}~~" for start in range(len(padded) - 3))
     return sorted({crc32(feature.encode("utf-8", "surrogatepass")) % BUCKETS for feature in features})
-
-
-def _masked(word: str) -> str:
-    """Return a word without its digits: a number keeps its length, `3pm` becomes `#pm`."""
-    return f"#{min(len(word), 5)}" if word.isdigit() else _DIGITS.sub("#", word)
 
 
 def softmax(scores: Iterable[float]) -> list[float]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Evidence, Fact, Hit, SearchResult
 from chatsvc.engines.knowledge import business, forms
-from chatsvc.engines.knowledge.acts import Act
+from chatsvc.engines.knowledge.acts import SURE, Act
 from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.index import ANSWER
 from chatsvc.engines.knowledge.search.tokens import stem
@@ -29,7 +29,7 @@ _TALK = {
 """Acts of small talk, the one that is answered first, with the sentence that answers it."""
 _MOST_ASKED, _MOST_CHOICES, _MOST_LEARNED = 2, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
-_BESIDE = 0.5  # confidence of an answer beside a form
+BESIDE = 0.5  # confidence of an answer beside a form, and of one without a rival
 _HOURS = "?hours"  # in the place of the last question
 _AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
 
@@ -56,8 +56,6 @@ class Answers(DialogueTurn):
         """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
         asked = self.bot, self.say, text, self.now, self.turn.knowledge
         answer = business.answer(*asked)
-        if answer is None and len(self.questions) < 2 and (clause := business.answer_clause(*asked)) and not self.is_reachable:
-            answer = clause
         if answer:
             self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
             self.state.last_question = _HOURS if "hours" in business.kinds_of(text, self.bot.name) else ""
@@ -66,34 +64,64 @@ class Answers(DialogueTurn):
     def hours_again(self) -> str | None:
         """Answer "and on Sunday?" after a question for the opening hours."""
         is_asked = self.state.last_question == _HOURS and self.values.date and not self.values.time and not _naming(self.text)
-        answer = business.hours_answer(self.bot, self.say, self.text, self.now) if is_asked else None
+        answer = business.hours_or_stated(self.bot, self.say, self.text, self.now, self.turn.knowledge) if is_asked else None
         self.evidence = Evidence((), "answer", 1.0) if answer else self.evidence
         return answer
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
-        """Answer the questions of a message one by one, if one is about the business or several have an answer."""
-        asked = [act.text for act in known if act.name == "ask"]
-        about = {text: answer for text in asked if (answer := self.business_answer(text))}
-        if not about and len(asked) < 2:
+        """Answer the questions of a message one by one; None if none of them has a sure answer."""
+        plain = [act for act in self.plain_questions if act in known]
+        asked = [question for act in plain for question in self._questions_in(act)][:_MOST_ASKED]
+        if not asked or asked == [self.text]:
+            return self.about_business(self.text)
+        whole, answers, left = self._find(" ".join(act.text for act in known)), list[str](), list[SearchResult]()
+        for text in asked:
+            if answer := self.about_business(text):
+                answers.append(answer)
+            elif (result := self._find(text)).decision == "answer" or (len(asked) > 1 and self._is_alone(result)):
+                if len(asked) > 1 or whole.decision == "ask":
+                    answers.append(self._told(result))
+                    self.evidence = Evidence.of(result)._replace(decision="answer")
+            elif result.decision == "ask" and len(result.facts) > 1:
+                left.append(result)
+        is_half = len(answers) < len(asked) and whole.decision == ("answer" if left else "ask")  # the whole says more
+        if not answers or is_half:
             return None
-        answers: dict[str, str] = {}
-        for text in asked[:_MOST_ASKED]:
-            if text in about:
-                answers[text] = about[text]
-            elif (result := self._find(text)).decision == "answer" or (about and result.hits and result.confidence >= _BESIDE):
-                answers[text] = self._told(result)
-                self.evidence = Evidence.of(result)
-        return "\n\n".join(dict.fromkeys(answers.values())) if about or len(answers) > 1 else None
+        for result in left[:1]:  # what the other question may be about
+            answers.append(self._ask_back(self.text, [fact.title for fact in result.facts][:_MOST_CHOICES]))
+        self.keep_untold()
+        return "\n\n".join(dict.fromkeys(answers))
+
+    def about_business(self, text: str) -> str | None:
+        """Answer a question about the business, or the clause of it that names such a fact outright."""
+        strong = [clause for clause in business.clauses(text) if clause != text and business.names_fact(clause)]
+        return next(filter(None, map(self.business_answer, [text, *(strong if strong and not self.is_reachable else ())])), None)
+
+    def _questions_in(self, act: Act) -> list[str]:
+        """Return the questions of a sentence: its clauses, if each asks by itself, else the sentence."""
+        parts, open_part, clauses = list[str](), "", business.clauses(act.text)
+        for clause in clauses if len(clauses) > 1 else ():
+            open_part = f"{open_part} {clause}".strip()
+            if len(words(open_part)) > 1 and self.asks_surely(open_part):
+                parts.append(open_part)
+                open_part = ""
+        if open_part and parts:
+            parts[-1] = f"{parts[-1]} {open_part}"
+        return parts or [act.text]
+
+    def _is_alone(self, result: SearchResult) -> bool:
+        """Return whether a fact that is likely has no rival: to offer it as a choice would only be a detour."""
+        return len(result.facts) == 1 and result.confidence >= BESIDE
 
     def answer_beside(self, asked: Sequence[Act]) -> str | None:
         """Return the answers to questions beside a form, or what may be meant; None without either. The form stays as it is."""
         answers: list[str] = []
-        for act in asked:
-            if answer := self.business_answer(act.text):
+        for text in (question for act in asked for question in self._questions_in(act)):
+            if answer := self.business_answer(text):
                 answers.append(answer)
                 continue
-            result = self._find(act.text)
-            if result.hits and (result.decision == "answer" or (result.decision == "ask" and result.confidence >= _BESIDE)):
+            result = self._find(text)
+            if result.hits and (result.decision == "answer" or (result.decision == "ask" and result.confidence >= BESIDE)):
                 answers.append(self._told(result))
         return "\n\n".join(dict.fromkeys(answers)) or None
 
@@ -115,10 +143,9 @@ class Answers(DialogueTurn):
             if not _naming(text):  # "can you do Saturday?"
                 return self.offer(self.draft("appointment"), "offer.appointment")
         is_short = len(words(text)) <= FEW_WORDS and result.confidence >= _AGAIN
-        return self._ask_back(text, titles) if is_short or "?" in text or self.surely_asks else None
-
-    def is_known(self, text: str) -> bool:
-        return self._find(text).decision == "answer"
+        if not (is_short or "?" in text or any(act.probability >= SURE for act in self.questions) or self.wish == "book"):
+            return None
+        return self._answered(text, result, titles) if self._is_alone(result) else self._ask_back(text, titles)
 
     def _answered(self, text: str, result: SearchResult, titles: Sequence[str]) -> str:
         """Tell the fact of the first hit, or its whole section if that is named. The same text is not told twice in a row."""
@@ -187,13 +214,10 @@ class Answers(DialogueTurn):
     def _find(self, text: str) -> SearchResult:
         """Search the knowledge; a question without a subject of its own leans on the last one."""
         named = sum(word not in business.LIGHT for word in words(text))
-        return self.turn.knowledge.search(text, self.language, subject=self.state.subject if named < FEW_WORDS else None)
-
-    def find_subject(self, text: str) -> None:
-        """Lean later questions on what the knowledge has on a text."""
-        result = self._find(text)
-        if result.hits and result.confidence >= _BESIDE:
-            self.state.subject = result.hits[0].entry.question
+        asked = text, self.state.subject if named < FEW_WORDS else None
+        if asked not in self.results:
+            self.results[asked] = self.turn.knowledge.search(text, self.language, subject=asked[1])
+        return self.results[asked]
 
     def _told(self, result: SearchResult) -> str:
         fact = _fact(result.hits[0])

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from chatsvc.domain.models import Bot
 from chatsvc.engines import Knowledge, hours, site_of
 from chatsvc.engines.knowledge.search import facts
+from chatsvc.engines.knowledge.search.tokens import stem
 from chatsvc.language import holidays, values
 from chatsvc.language.catalogue import BotSentences
 from chatsvc.language.folding import words
@@ -21,7 +22,7 @@ _MOST_PLACE = 16  # words of an address
 _LONGEST_HOURS = 300  # characters of a section about the hours that is told whole
 _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in which the knowledge may state a fact about the business
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
-_CLAUSE = re.compile(r"[,;.!?]\s|\n")
+_CLAUSE = _WORDS.any_of("joins", r"[,;.!?]\s|\n|\s(?i:{})\s")
 _MAIL = re.compile(r"[^\s@]@[^\s@]{1,64}\.\w")
 _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|until)\s?\d{1,2}(?:[:.]\d\d)?")
 
@@ -79,31 +80,41 @@ def answer(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Kno
     lines = []
     for kind in kinds_of(text, bot.name):
         if kind == "hours":
-            line = hours_answer(bot, say, text, now)
+            line = hours_or_stated(bot, say, text, now, knowledge)
         else:
             value = bot.name if kind == "name" else site_of(knowledge) if kind == "site" else getattr(bot, kind)
-            line = say(f"business.{kind}", **{kind: value}) if value else None
-        lines.append(line or _stated(knowledge).get(kind))
+            line = say(f"business.{kind}", **{kind: value}) if value else _stated(knowledge).get(kind, ("",))[0]
+        lines.append(line)
     return "\n".join(dict.fromkeys(filter(None, lines))) or None
 
 
-def answer_clause(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str | None:
-    """Answer a clause of a message that names a kind of fact outright: "just tell me where you are, what's the address"."""
-    strong = [
-        clause
-        for clause in _CLAUSE.split(text)
-        if len(asked := words(clause)) > 1 and any(word in TRIGGERS[kind] and word not in _WEAK for word in asked for kind in _KINDS)
-    ]
-    return next(filter(None, (answer(bot, say, clause, now, knowledge) for clause in strong)), None)
+def clauses(text: str) -> list[str]:
+    return [clause for clause in map(str.strip, _CLAUSE.split(text)) if clause]
 
 
-_STATED: WeakKeyDictionary[Knowledge, dict[str, str]] = WeakKeyDictionary()
+def names_fact(clause: str) -> bool:
+    """Return whether a clause names a kind of fact about the business outright: "what's the address"."""
+    asked = words(clause)
+    return len(asked) > 1 and any(word in TRIGGERS[kind] and word not in _WEAK for word in asked for kind in _KINDS)
 
 
-def _stated(knowledge: Knowledge) -> dict[str, str]:
-    """Return the sentence in which the knowledge states each kind of fact about the business; computed once."""
+def hours_or_stated(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str:
+    """Return the hours of the settings, else those of the knowledge, with its sentences about the day asked for."""
+    sentence, section = _stated(knowledge).get("hours", ("", ""))
+    if answer := hours_answer(bot, say, text, now):
+        return answer
+    days = {stem(word) for word in words(text) if word in _WEEKDAYS}
+    beside = [line for line in facts.sentences(section) if line not in sentence and days.intersection(map(stem, words(line)))]
+    return " ".join([sentence, *(line.strip(" -*") for line in beside if sentence)])
+
+
+_STATED: WeakKeyDictionary[Knowledge, dict[str, tuple[str, str]]] = WeakKeyDictionary()
+
+
+def _stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
+    """Return the sentence in which the knowledge states each kind of fact about the business, with its section; computed once."""
     if (stated := _STATED.get(knowledge)) is None:
-        best: dict[str, tuple[int, str]] = {}
+        best: dict[str, tuple[int, str, str]] = {}
         for entry in knowledge.entries[:_MOST_READ]:
             is_headed = any(word in _HEADINGS for word in words(entry.question)[:_MOST_WORDS])
             for sentence in facts.sentences(entry.answer[:_LONGEST_READ]):
@@ -111,10 +122,13 @@ def _stated(knowledge: Knowledge) -> dict[str, str]:
                 for kind in filter(lambda kind: _holds(kind, sentence, own), _KINDS):
                     names = any(word in TRIGGERS[kind] for word in own)
                     weight = 2 * names + is_headed + (kind == "address" and len(own) <= _MOST_PLACE)
-                    if weight > best.get(kind, (0, ""))[0]:
+                    weight += 2 * (
+                        kind == "hours" and len({word for word in own if word in _WEEKDAYS}) > 1
+                    )  # rather than those of a season
+                    if weight > best.get(kind, (0,))[0]:
                         is_whole = kind == "hours" and is_headed and len(entry.answer) <= _LONGEST_HOURS  # each day counts
-                        best[kind] = weight, entry.answer if is_whole else sentence.strip(" -*")
-        stated = _STATED[knowledge] = {kind: sentence for kind, (_, sentence) in best.items()}
+                        best[kind] = weight, entry.answer if is_whole else sentence.strip(" -*"), entry.answer[:_LONGEST_READ]
+        stated = _STATED[knowledge] = {kind: (sentence, section) for kind, (_, sentence, section) in best.items()}
     return stated
 
 

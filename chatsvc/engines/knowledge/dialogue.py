@@ -54,16 +54,11 @@ class Dialogue(Requests):
         if self.evidence is None or self.evidence.decision != "answer":
             self.state.last_answer = text if self.captured is None else ""
         dialogue = state.dump(self.state, self.turn.now_ms)
-        if self.is_unknown and self._must_refuse():
+        is_near = self.evidence is not None and (self.evidence.confidence or 0.0) >= _NEAR
+        is_offered = self.turn.channel == "api" and is_near and self.bot.ask_back is not False and self.turn.may_capture
+        if self.is_unknown and not is_offered:
             raise EngineError("no_answer", "decision abstain", fallback=text, dialogue=dialogue, choices=self.choices)
         return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices, missed=self.missed)
-
-    def _must_refuse(self) -> bool:
-        """Return whether a turn without an answer is a fallback: always on a channel, on the interface where nothing is near."""
-        if self.turn.channel != "api":
-            return True
-        is_near = self.evidence is not None and (self.evidence.confidence or 0.0) >= _NEAR
-        return not is_near or self.bot.ask_back is False or not self.turn.may_capture
 
     def _resume(self) -> str:
         """Ask whether to go on with a form of hours ago, beside what is said to the message."""
@@ -101,12 +96,13 @@ class Dialogue(Requests):
             draft.asks_when = wish == "move" and not self.has_moment
             return self.begin("contact", "open.other", draft)
         kind, asked = KINDS[wish], " ".join(act.text for act in self.plain_questions)
-        if asked and wish in ("book", "complain") and not self.is_reachable:
-            answer = self.business_answer(asked) or self.search(asked)
+        is_unsure = not asked and wish == "book" and not self.is_sure_booking
+        if (asked or is_unsure) and wish in ("book", "complain") and not self.is_reachable:
+            answer = self.business_answer(asked or self.text) or self.search(asked or self.text)
             if self.state.pending == "choices" and answer:
                 return answer
             offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer")
-            return f"{answer or self.say('unknown')}\n\n{offer}"
+            return self._joined(answer or (None if is_unsure else self.say("unknown")), offer)
         if wish == "complain" and not self.is_reachable and self.state.lines[-1:] != ["complain"]:
             self.state.add_line("complain")
             offer, self.choices = self.offer(self.draft(kind), "offer.upset"), ()
@@ -142,7 +138,7 @@ class Dialogue(Requests):
             text = " ".join(act.text for act in known)
             if answer := self.business_answer(text):
                 return answer
-        if len(known) > 1 and (answer := self.each_answer(known)):
+        if answer := self.each_answer(known):
             return answer
         return self.search(text) or self._unknown(text)
 
@@ -176,7 +172,6 @@ class Dialogue(Requests):
         return offer if times_unknown else f"{self.say('unknown')} {offer}"
 
     def _name_languages(self) -> str:
-        """Name the languages spoken, in English and in the bot's language."""
         spoken = [tongue for tongue in catalogue.languages() if tongue in self.turn.knowledge.languages] or catalogue.languages()
         own = self.bot.language if self.bot.language in catalogue.languages() else catalogue.FALLBACK
         lines = []

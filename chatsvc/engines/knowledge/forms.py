@@ -1,6 +1,7 @@
 """Fields of a form: what is asked for, how an answer is read, and what stands in the record."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import NamedTuple
@@ -86,12 +87,12 @@ class RequestForm:
         today = self.now.date()
         if read.date is None or read.date.value != today + timedelta(days=7):
             return read
-        earlier = values.from_day(text, read, today - timedelta(days=1), country=self.bot.country)
-        if earlier.date is None or earlier.date.value != today:
-            return read
+        yesterday = datetime.combine(today - timedelta(days=1), time())
+        earlier = values.read(text, now=yesterday, language=read.language, country=self.bot.country, asked="date").date
         spans = hours.weekly_spans(self.bot, today)
         until = hours.minute_of(read.time.value) if read.time else spans[-1][1] if spans else 24 * 60
-        return earlier if until > hours.minute_of(self.now) else read
+        is_today = earlier and earlier.value == today and until > hours.minute_of(self.now)
+        return replace(read, date=earlier) if is_today else read
 
     def take(self, text: str, asked: Field | None, read: Values) -> tuple[set[str], list[str]]:
         """Put the values of a message into the draft; return the keys given and what to say of them."""
@@ -124,8 +125,9 @@ class RequestForm:
         if asked == "date" and (read.gone or read.never):
             remarks.append(self.say("past.date" if read.gone else "never.date"))
         if read.date:
-            refusal = hours.refused_day(self.bot, read.date.value, self.now)
-            self._put("date", read.date.value.isoformat(), refusal, f"{refusal}.date", given, remarks, hours=listed)
+            refusal = "clashes" if read.clashes else hours.refused_day(self.bot, read.date.value, self.now)
+            shown = self.say.date(read.date.value)
+            self._put("date", read.date.value.isoformat(), refusal, f"{refusal}.date", given, remarks, hours=listed, date=shown)
         if read.time and not self.is_stay:
             clock = read.time.value
             day = date.fromisoformat(draft.values["date"]) if "date" in draft.values else None
@@ -135,17 +137,17 @@ class RequestForm:
                 clock, refusal = later, None
             self._put("time", f"{clock:%H:%M}", refusal, f"{refusal}.time", given, remarks, hours=listed)
 
-    def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], *, hours: str) -> None:
+    def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], **said: str) -> None:
         """Put in a day or an hour unless it is refused. One at which the business is closed is taken if it is named again."""
         is_closed = refusal in ("closed", "over")
-        if refusal is None or (is_closed and self.draft.refused.get(key) == value):
-            remarks += [self.say("insists")] if refusal else []
+        if refusal is None or (refusal in ("closed", "over", "clashes") and self.draft.refused.get(key) == value):
+            remarks += [self.say("insists")] if is_closed else []
             self.draft.values[key] = value
             given.add(key)
             return
         self.draft.refused[key] = value
         self.draft.values.pop(key, None)
-        remarks.append(self.say("closed.day" if is_closed and not hours else sentence, time=value, hours=hours))
+        remarks.append(self.say("closed.day" if is_closed and not said["hours"] else sentence, time=value, **said))
 
     def summary(self) -> str:
         values, say, lines = self.draft.values, self.say, list[str]()

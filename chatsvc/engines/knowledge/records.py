@@ -38,7 +38,7 @@ class Records(Answers):
                 return self._status(self.turn.captured[-1])
             return self.search(self.text) if wish in ("status", "keep") else None
         if wish == "status":
-            return (self.search(self.text) if self.is_known(self.text) else None) or self._status(record)
+            return (self.search(self.text) if self._find(self.text).decision == "answer" else None) or self._status(record)
         if wish == "keep":
             self._change(record, date=record.date, time=record.time)
             return self.say("change.done.keep", appointment=self._named(record))

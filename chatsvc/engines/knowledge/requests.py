@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chatsvc.engines import hours
 from chatsvc.engines.knowledge import acts, business, forms
 from chatsvc.engines.knowledge.acts import Act
+from chatsvc.engines.knowledge.answers import BESIDE
 from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.records import NOTED, Records
 from chatsvc.engines.knowledge.state import RequestDraft
@@ -32,8 +33,8 @@ class Requests(Records):
             draft.quote(self.text)
         if kind == "contact" and {"phone", "email"} & draft.values.keys() and "name" not in draft.values and draft.quotes:
             draft.skipped.append("name")  # it is noted at once, and the name asked for after it
-        if self.wish:  # what is wished is what the questions beside the form are about
-            self.find_subject(self.text)
+        if self.wish and (result := self._find(self.text)).hits and result.confidence >= BESIDE:
+            self.state.subject = result.hits[0].entry.question  # what is wished is what the questions beside the form are about
         self.state.settle()
         self.state.draft, self.state.earlier = draft, []
         lead = [self.say(opening)]
@@ -50,12 +51,12 @@ class Requests(Records):
         resumes = self.state.pending == "resume"
         if not resumes and draft.kind == "contact" and (read.name or self.is_reachable) and (changed := self.amended()):
             return changed
-        declines = self.says_no and not self.is_reachable
+        declines = any(word in forms.DECLINES for word in self.words[:1]) and not self.is_reachable
         leaves = self.does("no", "stop", "bye", "thank", "skip") and not self.does("yes", "book", "call", "person")
-        if (declines or leaves) and not self.surely_asks:
+        if (declines or leaves) and not any(act.probability >= acts.SURE for act in self.questions):
             self.state.settle()
             self.state.earlier = []
-            if answer := self.business_answer(self.text.partition(" ")[2]):  # "no, I mean your telephone number"
+            if answer := self.about_business(self.text.partition(" ")[2]):  # "no, I mean your telephone number"
                 return answer
             return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
         gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
@@ -74,7 +75,6 @@ class Requests(Records):
         return self._joined(self.answer_beside(self.questions) if self.does("yes") and not gives else None, text)
 
     def _next(self, form: RequestForm, lead: Sequence[str], *, short: bool = False, repeats: bool = False) -> str:
-        """Ask for the next field, or for the confirmation, or note what is complete."""
         field, parts = form.missing(), [part for part in lead if part]
         if field is None:
             return self._noted(form, parts) if form.draft.kind in ("contact", "support") else self._summary(form, parts)
@@ -214,7 +214,6 @@ class Requests(Records):
         return self._next(form, [sentence], short=True, repeats=True)
 
     def _left(self, draft: RequestDraft) -> str:
-        """End the form, and say that nothing is passed on."""
         self.choices = ()
         self.keep_contact(draft.values)
         self.state.settle()

@@ -5,18 +5,22 @@ from functools import cached_property
 
 from chatsvc.domain import times
 from chatsvc.domain.captures import Captured
-from chatsvc.engines import Evidence, Turn, language
+from chatsvc.engines import Evidence, SearchResult, Turn, language
 from chatsvc.engines.knowledge import acts, forms, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK, Act
 from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import catalogue
-from chatsvc.language.folding import words
+from chatsvc.language.folding import fold, words
 from chatsvc.language.values import Values
+from chatsvc.language.wordlists import LanguageWords
 
 NO_DOUBT = 0.9  # probability of a refusal that stands before something else
 FEW_WORDS = 3  # of a message that may lean on what was said before
 PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
+_SURE_COMPLAINT = 0.95  # probability of a complaint that has the form of a question
+SURE_BOOKING = 0.85  # probability of a wish to come that names no day and leaves no contact data
+_YES_NO = LanguageWords("business.txt").any_of("yes_no", r"^(?:{})")
 WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
 _NAME_WORDS = 6  # of a message that is a name and no more
 _MOST_EARLIER, _LONGEST_EARLIER = 3, 500
@@ -35,13 +39,15 @@ class DialogueTurn:
         self.language = self.state.language = self._spoken()
         self.say = catalogue.of_bot(turn.bot, self.language)
         self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
-        self.keep_earlier(_unanswered(turn))
+        replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
+        self.keep_earlier([message.content for message in turn.history[replies[-1] + 1 if replies else 0 :]])  # they got no reply
         # The reply in the making.
         self.choices: tuple[str, ...] = ()
         self.captured: Captured | None = None
         self.evidence: Evidence | None = None
         self.is_unknown = False
         self.missed = ""
+        self.results: dict[tuple[str, str | None], SearchResult] = {}
 
     def _spoken(self) -> str:
         """Return the language to answer in. A few words, which may be a name, do not change that of the conversation."""
@@ -60,21 +66,32 @@ class DialogueTurn:
                     if rest.name == "ask" and rest.probability >= PLAINLY:
                         return [first, rest]
                     return [first._replace(text=sentence) if first.name == "stop" and whole.name not in WISHES else whole]
-        return [whole]
+        is_question = whole.name == "complain" and whole.probability < _SURE_COMPLAINT and _YES_NO.search(fold(sentence))
+        return [whole._replace(name="ask") if is_question else whole]
 
     # What the message says
 
     def does(self, *names: str) -> bool:
         return any(act.name in names for act in self.acts)
 
+    def asks_surely(self, text: str) -> bool:
+        act = acts.classify(text, self.language)
+        return act.name == "ask" and act.probability >= PLAINLY
+
     def only(self, *names: str) -> bool:
         return bool(self.acts) and all(act.name in names for act in self.acts)
 
-    @property
+    @cached_property
     def wish(self) -> str:
-        """Return the act of a clear wish of the message, "" without one."""
+        """Return the act of a wish of the message, "" without one."""
         wishes = [act for act in self.acts if act.name in WISHES]
-        return max(wishes, key=lambda act: (act.name != "book", act.probability)).name if wishes else ""
+        name = max(wishes, key=lambda act: (act.name != "book", act.probability)).name if wishes else ""
+        may_move = name in ("", "book") and not self.plain_questions and sum(word.isdigit() for word in self.words) > 1
+        return "move" if may_move and self.values.moves else name
+
+    @property
+    def is_sure_booking(self) -> bool:
+        return self.has_moment or self.is_reachable or any(act.name == "book" and act.probability >= SURE_BOOKING for act in self.acts)
 
     @property
     def questions(self) -> list[Act]:
@@ -91,17 +108,8 @@ class DialogueTurn:
         return [act for act in sentences if act.name == "ask" and act.probability >= PLAINLY]
 
     @property
-    def surely_asks(self) -> bool:
-        """Return whether a sentence asks by its words, whatever signs it has."""
-        return any(act.probability >= acts.SURE for act in self.questions)
-
-    @property
     def says_yes(self) -> bool:
         return any(word in forms.AGREES for word in self.words[:1])
-
-    @property
-    def says_no(self) -> bool:
-        return any(word in forms.DECLINES for word in self.words[:1])
 
     @property
     def names_part_of_day(self) -> bool:
@@ -183,9 +191,3 @@ class DialogueTurn:
         self.state.lines = [known for known in self.state.lines if known != key]
         self.state.add_line(key)
         return line
-
-
-def _unanswered(turn: Turn) -> list[str]:
-    """Return the messages since the last reply, which got none."""
-    replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
-    return [message.content for message in turn.history[replies[-1] + 1 if replies else 0 :]]

@@ -78,3 +78,11 @@ def test_hours_that_stand_in_the_knowledge_alone_are_told_with_all_their_days() 
     desk, hours = Desk("tr", opening_hours=None), "Salı - Pazar 12:00 - 23:00. Pazartesi kapalıyız."
     desk.turn.knowledge.entries = [Entry("h", "Çalışma saatleri", (), hours, "tr")]  # type: ignore[misc]
     assert desk.say("pazartesi de açık mısınız") == hours
+
+
+def test_weekdays_count_before_a_season_and_the_sentence_that_names_the_day_is_told_beside() -> None:
+    desk, week, closed = Desk("en", opening_hours=None), "We're open Tuesday to Saturday 10 to 5.30.", "On Sunday we rest."
+    season = "From 20 to 31 October we are open 10 to 19:00, Sundays too."
+    desk.turn.knowledge.entries = [Entry("h", "Halloween", (), f"{season} {week} {closed}", "en")]  # type: ignore[misc]
+    assert desk.say("opening times?") == week
+    assert desk.say("and on sunday?") == f"{week} {season} {closed}"

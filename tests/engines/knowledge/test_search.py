@@ -34,7 +34,7 @@ def test_a_question_is_told_the_fact_under_its_headings(case: str) -> None:
     hits = INDEX.search(question, subject=subject or None).hits
     fact = hits[0].fact
     assert fact is not None
-    assert fact.text == text
+    assert fact.text == text.replace("\\n", "\n")
     assert fact.entry == hits[0].entry
 
 
@@ -111,3 +111,17 @@ def test_an_entry_comes_first_by_its_own_question() -> None:
     }
     index = KnowledgeIndex([Entry(question, question, (), answer, "en") for question, answer in answers.items()], "en")
     assert (index.search("tickets?").hits[0].entry.id, index.search("tickets?").decision) == ("Tickets", "answer")
+
+
+def test_a_row_and_a_column_that_are_named_are_the_cell() -> None:
+    rooms = "| Oda | Kişi | En küçük yaş |\n|---|---|---|\n| Firavun | 2-6 | 8 |\n| Hastane | 4-7 | 16 |\n\nHastane odasında oyuncu var."
+    index = KnowledgeIndex([Entry("1", "Odalar", (), rooms, "tr"), Entry("2", "Fiyat", (), "Kişi başı 450 TL.", "tr")], "tr")
+    result = index.search("hastane odası kaç kişilik")
+    assert (result.decision, result.hits[0].fact and result.hits[0].fact.text) == ("answer", "Odalar: Hastane: Kişi 4-7")
+
+
+def test_two_likely_facts_of_one_section_are_told_together() -> None:
+    cleaning = "Stains that stay cost £15, lost accessories their shop price. Please don't wash anything yourself."
+    index = KnowledgeIndex([Entry("1", "Cleaning and damage", (), cleaning, "en"), *ENTRIES], "en")
+    result = index.search("what if there is a wine stain on it")
+    assert len(result.facts) == 1

@@ -27,9 +27,11 @@ _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 60  # stems of an answer that are read
 _TOPICS_BUDGET = 3_000  # postings of topics that one search may touch; rare topics come first
 _SENTENCE, _SENTENCES = 12, 30  # least characters of a sentence, and sentences of a section that are indexed
-
-
 _MOST_PAIRS = 20_000  # words side by side that are remembered: those of a few hundred entries
+_BUDGET = 8_000  # postings that one search may touch, about a millisecond; rare features come first, frequent ones are dropped
+_SMALL = 1 << 16  # entry numbers up to this fit in two bytes
+_UNIT = 255  # code of the weight 1.0; square roots are stored, which keeps small weights distinct
+_WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
 
 
 def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
@@ -37,19 +39,6 @@ def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
     factor = _STOP if word in STOPWORDS else 1.0
     own = ("s" + stem(word), WEIGHTS["s"] * factor), ("r" + word[:_ROOT_LETTERS], WEIGHTS["r"] * factor)
     return [*own, *(("c" + name, WEIGHTS["c"]) for name in concepts)]
-
-
-def phrasings_of(entry: Entry) -> tuple[str, ...]:
-    """Return the texts that are indexed: question and phrasings. Of a section and without phrasings, the sentences of the answer too."""
-    if entry.alt and not facts.heading_of(entry):
-        return entry.question, *entry.alt
-    return entry.question, *entry.alt, *islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
-
-
-_BUDGET = 8_000  # postings that one search may touch, about a millisecond; rare features come first, frequent ones are dropped
-_SMALL = 1 << 16  # entry numbers up to this fit in two bytes
-_UNIT = 255  # code of the weight 1.0; square roots are stored, which keeps small weights distinct
-_WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
 
 
 class Postings:
@@ -119,7 +108,9 @@ class Corpus:
     def _read(self, entry: Entry) -> tuple[Counter[int], int]:
         """Count the phrasings with each feature (0 for a stem that only the answer has), and the phrasings."""
         counts: Counter[int] = Counter()
-        texts = phrasings_of(entry)
+        texts = [entry.question, *entry.alt]
+        if not entry.alt or facts.heading_of(entry):  # of a section the sentences of the answer are phrasings too
+            texts += islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
         for text in texts:
             said = words(text)
             for word in said:

@@ -144,8 +144,9 @@ class _Reader:
                 break
             if _is_row(block[0]):
                 is_ruled = len(block) > 1 and bool(TABLE_RULE.fullmatch(block[1]))
-                rows = [[cell.strip() for cell in _cells_of(line)] for line in block if not TABLE_RULE.fullmatch(line)]
-                self._table(rows, rows[0] if len(rows) > 1 and (is_ruled or _is_head(rows)) else [])
+                rows = [_cells_of(line) for line in block if not TABLE_RULE.fullmatch(line)]
+                first, *rest = (any(map(str.isdigit, "".join(row[1:]))) for row in rows)  # amounts: those of heads are below
+                self._table(rows, rows[0] if len(rows) > 1 and (is_ruled or (any(rest) and not first)) else [])
             else:
                 self._lines(block)
         if not self.parts:
@@ -252,7 +253,6 @@ def _names(said: set[str], head: str) -> bool:
 
 
 def _blocks(answer: str) -> Iterator[list[str]]:
-    """Yield the paragraphs, lists and tables, each a list of lines."""
     block: list[str] = []
     for line in answer.split("\n"):
         if not line.strip() or (block and _is_row(block[-1]) != _is_row(line)):
@@ -272,11 +272,5 @@ def _is_row(line: str) -> bool:
 
 
 def _cells_of(line: str) -> list[str]:
-    """Return the cells of a row, with "|" or tabs between them."""
     line = line.strip(" ") if "|" in line else line.replace("\t" if "\t" in line.strip() else ";", "|")
-    return line.removeprefix("|").removesuffix("|").split("|")
-
-
-def _is_head(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row names the columns: it holds no amount, and others do."""
-    return not any(map(str.isdigit, "".join(rows[0][1:]))) and any(any(map(str.isdigit, "".join(row[1:]))) for row in rows[1:])
+    return [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]

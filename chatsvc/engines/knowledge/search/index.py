@@ -45,6 +45,7 @@ _CACHED = 2_048  # entries with their facts
 _CHOICES, _ROWS = 3, 2  # facts that may be meant, and rows of a table that make it likely that the table is
 _MOST_SECTION = 1_200  # characters of a section that may be chosen
 _FAR, _NEARLY = 2.5, 0.7  # scores by which a fact is no choice any more, and by which it is told with a better one
+_ROW_NEAR = 0.5  # scores by which a row is told with a better one
 _MOST_TOLD = 400  # characters of two facts that are told together
 
 
@@ -55,6 +56,14 @@ class Ranked(NamedTuple):
     factor: float  # for the entry's language
     likeness: float  # of its topics
     score: float
+
+
+def _together(first: Fact, second: Fact) -> Fact | None:
+    """Return two facts of one entry as one; None if their entries differ or one is a whole section."""
+    head, colon, rest = second.text.partition(": ")
+    text = f"{first.text}\n{rest if colon and first.text.startswith(head + colon) else second.text}"
+    is_one = first.entry.id == second.entry.id and second.title != facts.whole(second.entry).title and len(text) <= _MOST_TOLD
+    return Fact(first.entry, first.title, text, first.subject) if is_one else None
 
 
 def _telling(head: str) -> list[frozenset[str]]:
@@ -98,18 +107,28 @@ class KnowledgeIndex:
         entry = self.entries[judged[0].number]
         if any(words(phrasing) == words(text) for phrasing in (entry.question, *entry.alt)):
             sure = max(sure, _CALLED)
+        likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
+        is_lone = len(likely) == 1
+        if sure >= _ALONE and len(likely) == 2 and (both := _together(*likely)):
+            likely = (both,)
         hits = tuple(
             Hit(
                 self.entries[one.number],
                 round(sure * math.exp(one.score - judged[0].score), 4),
                 self._why(question, one) if explain else (),
-                self.told(question, one) if explain or one is judged[0] else None,
+                likely[0]
+                if not is_lone and len(likely) == 1 and one is judged[0]
+                else self.told(question, one)
+                if explain or one is judged[0]
+                else None,
             )
             for one in judged[:limit]
         )
-        likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
-        unsaid = judged[0].evidence[judged[0].best][evidence.EVIDENCE.index("unsaid")]
-        is_sure = sure >= ANSWER or (sure >= _ALONE and len(likely) == 1 and not unsaid)  # a choice of one would only be a detour
+        first = dict(zip(evidence.EVIDENCE, judged[0].evidence[judged[0].best], strict=True))
+        row = judged[0].prepared.parts[judged[0].best].part
+        is_cell = first["named"] == 1 and len(row.cells) > 1 and hits[0].fact not in (None, row.fact)  # row and column are named
+        # A choice of one would only be a detour.
+        is_sure = sure >= ANSWER or (sure >= _ALONE and (is_cell or (is_lone and not first["unsaid"])))
         is_open = "money" in question.kinds and not any(term.names for term in question.terms)  # "how much for the four of us on Saturday"
         is_likely = sure >= (_OPEN if is_open else ASK)
         return SearchResult(wanted, "answer" if is_sure else "ask" if is_likely else "abstain", sure, hits, likely)
@@ -249,16 +268,35 @@ class KnowledgeIndex:
         first, parts = judged.best, judged.prepared.parts
         best = parts[first].part
         told = self._fact(question, best)
+        if best.name:
+            return self._rows(question, judged, told)
         beside = [place for place in (first - 1, first + 1) if 0 <= place < len(parts)]
         other = max(beside, key=lambda place: judged.scores[place], default=first)
         more = parts[other].part
-        if judged.scores[other] < judged.scores[first] - _NEARLY or best.cells or best.name or more.cells or more.name:
+        if judged.scores[other] < judged.scores[first] - _NEARLY or more.cells or more.name:
             return told
         if other == first or more.over != best.over or len(told.text) + len(more.own) > _MOST_TOLD or more.own in told.text:
             return told
         earlier, later = (more, best) if other < first else (best, more)
         between = " " if earlier.fact.text[-1:] in ".!?…:" else "\n"
         return Fact(told.entry, told.title, f"{earlier.fact.text}{between}{later.own}", told.subject)
+
+    def _rows(self, question: Question, judged: JudgedEntry, told: Fact) -> Fact:
+        """Return a named fact with those of its list or table that the question names as well: "clown and magician, how much"."""
+        named = evidence.EVIDENCE.index("named")
+        best, first = judged.evidence[judged.best], judged.prepared.parts[judged.best].part
+        is_column = first.name == first.own
+        rows = [
+            part.part
+            for part, score, shown in zip(judged.prepared.parts, judged.scores, judged.evidence, strict=True)
+            if part.part.name
+            and (part.part.name == part.part.own) == is_column
+            and 0 < shown[named] >= best[named] // 1
+            and score >= max(judged.scores) - _ROW_NEAR
+        ]
+        lines = list(dict.fromkeys(self._fact(question, row).text for row in rows))[:_CHOICES]
+        text = "\n".join(lines)
+        return Fact(told.entry, told.title, text, told.subject) if told.text in lines and len(text) <= _MOST_TOLD else told
 
     def _fact(self, question: Question, part: ReadFact) -> Fact:
         """Return a fact as it is told: of a row or column only the cells that the question names, or that hold the amount it asks for."""
@@ -267,6 +305,10 @@ class KnowledgeIndex:
         own = evidence.vocabulary((part.name, part.fact.entry.question), self._lexicon)
         asked = evidence.keys_of(term.word for term in question.terms if evidence.strength(term, own) < evidence.SAME)
         met = {cell: [keys for keys in _telling(cell[0]) if not asked.isdisjoint(keys)] for cell in part.cells}
+        meant = [term for term in question.terms if term.meanings and not term.kind]
+        for cell in () if any(met.values()) or part.name == part.own else part.cells:  # "how many people" asks for the column "Persons"
+            held = evidence.vocabulary((cell[0],), self._lexicon)
+            met[cell] = [frozenset(held)] if any(evidence.strength(term, held) for term in meant) else []
         named = [cell for cell, keys in met.items() if keys and len(keys) == len(_telling(cell[0]))]
         if named:
             by_name = frozenset[str]().union(*(key for cell in named for key in met[cell]))

@@ -85,7 +85,7 @@ def _fits(part: str, word: str, its_stem: str) -> bool:
 
 @lru_cache(maxsize=1)
 def shared() -> Lexicon:
-    return Lexicon((name, value.split()) for file in LanguageWords("concepts.txt").files.values() for name, value in file.entries)
+    return Lexicon((name, value.split()) for name, value in LanguageWords("concepts.txt").entries)
 
 
 @lru_cache(maxsize=1)

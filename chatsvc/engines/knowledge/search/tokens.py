@@ -93,9 +93,5 @@ def _cost(word: str, known: str) -> int | None:
         slips = distance(word, known, allowed)
         if slips <= allowed:
             return slips
-    alike = common_beginning(word, known)
+    alike = sum(word[:length] == known[:length] for length in range(1, min(len(word), len(known)) + 1))
     return 3 if alike >= 5 and alike >= 0.7 * min(len(word), len(known)) else None
-
-
-def common_beginning(word: str, other: str) -> int:
-    return next((place for place, (left, right) in enumerate(zip(word, other, strict=False)) if left != right), min(len(word), len(other)))
