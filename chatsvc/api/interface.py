@@ -70,24 +70,17 @@ class Interface:
 
     async def _perform(self, operation: operations.Operation, request: web.Request) -> web.Response:
         context = request[_CONTEXT]
-        state, tallies = context.state, self._services.tallies
         if request.method == "POST":
             context.body = await bodies.read_body(request)
             # Counted from now on: a half-sent body keeps nobody out.
-            self._check_capacity(state)
-        tallies.in_flight += 1
-        state.requests.in_flight += 1
-        try:
+            self._check_capacity(context.state)
+        with self._services.tallies.in_flight_of(context.state.account.id):
             body = await operation(context)
-        finally:
-            tallies.in_flight -= 1
-            state.requests.in_flight -= 1
         return render.respond(200, body, request[INFO].id, context.slot)
 
     def _check_capacity(self, state: AccountState) -> None:
         """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
-        most = self._services.config.limits.max_in_flight
-        if self._services.tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
+        if not self._services.tallies.has_room(state.account.id, self._services.config.limits.max_in_flight):
             raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> web.Response:

@@ -2,12 +2,14 @@
 
 The metrics listener turns them into Prometheus text.
 
-Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor, no account.
+Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor. An account
+has one while requests of it are in flight.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from chatsvc.domain.models import Usage
@@ -55,6 +57,7 @@ class Tallies:
 
     def __init__(self) -> None:
         self.in_flight = 0
+        self._of_accounts: Counter[str] = Counter()
         # By operation, status and error code ("" for none).
         self.requests: dict[tuple[str, int, str], int] = {}
         self.durations: defaultdict[str, Histogram] = defaultdict(Histogram)
@@ -62,6 +65,23 @@ class Tallies:
         self.replies: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
         # By tier and plan: tokens and micro-dollars.
         self.spendings: dict[tuple[str, str], Spending] = {}
+
+    def has_room(self, account_id: str, most: int) -> bool:
+        """Report whether another request of an account may begin: `most` are in flight at a time, half of them of one account."""
+        return self.in_flight < most and self._of_accounts[account_id] < max(1, most // 2)
+
+    @contextmanager
+    def in_flight_of(self, account_id: str) -> Iterator[None]:
+        """Count a request of an account while it is in flight."""
+        self.in_flight += 1
+        self._of_accounts[account_id] += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self._of_accounts[account_id] -= 1
+            if not self._of_accounts[account_id]:
+                del self._of_accounts[account_id]
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
         key = route, status, error

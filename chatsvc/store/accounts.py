@@ -86,9 +86,6 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
-hold = writes(holding)  # behind the writes that were queued before it
-
-
 @writes
 def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
     """Write the fields named in `changes` and give the account back as it now stands. Return None if there is none."""

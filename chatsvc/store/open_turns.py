@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from chatsvc.domain import errors
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads, writes
@@ -24,19 +25,19 @@ OUTCOME_MS = 60_000
 
 
 class NewTurn(NamedTuple):
-    """A turn to open at `at`, by the process `node`.
+    """A turn to open at `at`, by the process `node`, which ConversationLocks fills in.
 
     account_id: None where it needs no account. month: that of the message whose allowance it holds; None where it holds none.
     place: digest of the conversation for which it waits in line; None where it is not in line.
     """
 
-    node: str
     account_id: str | None
     at: int
     month: str | None = None
     place: bytes | None = None
     key: str | None = None
     fingerprint: bytes | None = None
+    node: str = ""
 
 
 class OpenedTurn(NamedTuple):
@@ -53,48 +54,22 @@ class KnownKey(NamedTuple):
     fingerprint: bytes
 
 
-class AllowanceSpent(NamedTuple):
-    """No message is left; nothing was written."""
-
-
-class AccountGone(NamedTuple):
-    """The account was deleted; nothing was written."""
-
-
-Opening = OpenedTurn | KnownKey | AllowanceSpent | AccountGone
-
-
 class TurnLost(NamedTuple):
     """The turn went with its process, which was taken for dead. Nothing was written."""
 
 
-class TurnEnd(NamedTuple):
-    """End of a turn without an exchange. `outcome` is kept for those who have joined it, None for nothing to keep."""
-
-    number: int
-    at: int
-    outcome: str | None = None
-
-
-class JoinedState(NamedTuple):
-    """State of a turn that was joined. Open, ended with an outcome, or gone (both None)."""
-
-    is_open: bool
-    outcome: str | None
-
-
 @writes
-def begin(connection: Connection, turn: NewTurn) -> Opening:
-    """Open a turn, unless its key is known or its account has no message left."""
+def begin(connection: Connection, turn: NewTurn) -> OpenedTurn | KnownKey | None:
+    """Open a turn, unless its key is known. Return None if its account has no message left; raises `account_not_found`."""
     if turn.account_id is not None:
         allowance = _allowance(connection, turn.account_id)
         if allowance is None:
-            return AccountGone()
+            raise errors.account_not_found()
         known = _known(connection, turn) if turn.key is not None else None
         if known is not None:
             return known
         if turn.month is not None and allowance.reserve(turn.month) is None:
-            return AllowanceSpent()
+            return None
     number, is_first = connection.execute(
         f"INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) {_RETURNING}",
         (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
@@ -161,23 +136,24 @@ def in_line(connection: Connection, places: Sequence[bytes]) -> set[bytes]:
 
 
 @reads
-def joined(connection: Connection, number: int) -> JoinedState:
+def joined(connection: Connection, number: int) -> tuple[bool, str | None]:
+    """Return whether a turn is open, and the outcome with which it has ended, if that is kept."""
     row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
-    return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
+    return (row[0] is None, row[1]) if row else (False, None)
 
 
 @writes
-def end(connection: Connection, turn: TurnEnd) -> bool:
-    """End a turn without an exchange, which gives back what it holds. One that has ended already stays ended.
+def end(connection: Connection, number: int, now: int, outcome: str | None = None) -> bool:
+    """End a turn without an exchange, which gives back what it holds. Return whether somebody has awaited its end.
 
-    Returns whether somebody has awaited its end.
+    One that has ended already stays ended. `outcome` is kept for those who have joined it, None for nothing to keep.
     """
-    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (turn.at - OUTCOME_MS,))
-    if turn.outcome is None:
-        return bool(delete(connection, turn.number))
+    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (now - OUTCOME_MS,))
+    if outcome is None:
+        return bool(delete(connection, number))
     row = connection.execute(
         "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ? RETURNING awaited",
-        (turn.outcome, turn.at, turn.number),
+        (outcome, now, number),
     ).fetchone()
     return bool(row and row[0])
 

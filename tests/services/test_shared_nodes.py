@@ -71,7 +71,7 @@ async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
 
 
 async def hold(db: Database, node: str) -> None:
-    await open_turns.begin(db, open_turns.NewTurn(node, "account", START, "2026-11"))
+    await open_turns.begin(db, open_turns.NewTurn("account", START, "2026-11", node=node))
     assert await nodes.hold_lease(db, f"work of {node}", node)
 
 

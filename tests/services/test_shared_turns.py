@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ import pytest
 from chatsvc.domain import errors
 from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.errors import ProblemError
-from chatsvc.services.messages import shared_turns
-from chatsvc.services.messages.conversation_locks import Busy, HoldRequest, OpenElsewhere
-from chatsvc.services.messages.shared_turns import SharedTurns
+from chatsvc.domain.models import ConversationKey
+from chatsvc.services.messages import conversation_locks
+from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks, OpenElsewhere
 from chatsvc.store import accounts, open_turns
 from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.open_turns import NewTurn
 from tests.fakes import START
 from tests.store.support import chat, rows
 
+Processes = list[ConversationLocks]
 pytestmark = pytest.mark.postgres
 
 HERE = ("bot", "api", "visitor")
@@ -43,9 +46,9 @@ class Notices:
 
 
 @pytest.fixture
-async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
+async def processes(db: Database) -> AsyncIterator[Processes]:
     notices = Notices()
-    made = [SharedTurns(db, notices, lambda: START) for _ in range(3)]
+    made = [ConversationLocks(db, notices, lambda: START) for _ in range(3)]
     for one in made:
         one.listen()
     yield made
@@ -53,17 +56,20 @@ async def processes(db: Database) -> AsyncIterator[list[SharedTurns]]:
         await one.drain(1)
 
 
-def request(**fields: Any) -> HoldRequest:
-    asked = HoldRequest("account", Allowance(0, 0, {}), NOVEMBER, START)
-    return asked._replace(**fields)
+async def reserve(process: ConversationLocks, conversation: ConversationKey | None = None, **fields: Any) -> HeldMessage | None:
+    return await process.reserve(Allowance(0, 0, {}), NewTurn("account", START, NOVEMBER)._replace(**fields), conversation)
+
+
+def lock(process: ConversationLocks, seconds: float) -> AbstractAsyncContextManager[None]:
+    return process.lock(HERE, asyncio.get_running_loop().time() + seconds)
 
 
 async def limit(db: Database, messages: int, credits: int = 0) -> None:
     await accounts.update(db, "account", {"messages_limit": messages, "message_credits": credits})
 
 
-async def held(process: SharedTurns, **fields: Any) -> HeldMessage:
-    found = await process.reserve(request(**fields))
+async def held(process: ConversationLocks, **fields: Any) -> HeldMessage:
+    found = await reserve(process, **fields)
     assert found
     return found
 
@@ -73,9 +79,9 @@ def number(message: HeldMessage) -> int:
     return message.turn
 
 
-async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: list[SharedTurns]) -> None:
+async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: Processes) -> None:
     await limit(db, 30, credits=5)
-    attempts = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(100)))
+    attempts = await asyncio.gather(*(reserve(processes[number % 3]) for number in range(100)))
     kept = [(processes[number % 3], one) for number, one in enumerate(attempts) if one is not None]
     assert len(kept) == 35
     # Given back, sent, and lost with their process.
@@ -86,20 +92,18 @@ async def test_three_processes_never_hold_more_than_is_left(db: Database, proces
         counts = await chat(db, user_id=f"of {one.turn}", turn=one.turn)
         assert counts is not None
         processes[0].charged(one, awaited=counts.awaited)
-    again = await asyncio.gather(*(processes[number % 3].reserve(request()) for number in range(20)))
+    again = await asyncio.gather(*(reserve(processes[number % 3]) for number in range(20)))
     assert sum(one is not None for one in again) == 10
 
 
-async def test_a_message_of_another_month_has_that_months_allowance(db: Database, processes: list[SharedTurns]) -> None:
+async def test_a_message_of_another_month_has_that_months_allowance(db: Database, processes: Processes) -> None:
     await limit(db, 1)
     assert (await held(processes[0])).month == NOVEMBER
-    assert await processes[1].reserve(request()) is None
+    assert await reserve(processes[1]) is None
     assert (await held(processes[1], month="2026-12")).month == "2026-12"
 
 
-async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(
-    db: Database, path: Path, processes: list[SharedTurns]
-) -> None:
+async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(db: Database, path: Path, processes: Processes) -> None:
     one, other = await held(processes[0]), await held(processes[1])
     await chat(db, turn=one.turn)
     assert rows(path, "SELECT number FROM open_turns") == [(other.turn,)]
@@ -107,14 +111,14 @@ async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(
     assert await chat(db, turn=other.turn) is None
     assert rows(path, "SELECT number FROM open_turns") == []
     with pytest.raises(ProblemError, match="account_not_found"):
-        await processes[0].reserve(request())
+        await reserve(processes[0])
 
 
-async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_messages(processes: list[SharedTurns]) -> None:
+async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_messages(processes: Processes) -> None:
     inside, order = 0, []
     deadline = asyncio.get_running_loop().time() + 20
 
-    async def turn(process: SharedTurns, one: HeldMessage) -> None:
+    async def turn(process: ConversationLocks, one: HeldMessage) -> None:
         nonlocal inside
         async with process.lock(HERE, deadline, one):
             inside += 1
@@ -134,7 +138,7 @@ async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_m
     assert [process.waiting for process in processes] == [0, 0, 0]
 
 
-async def test_other_conversations_and_new_ones_wait_for_nobody(processes: list[SharedTurns]) -> None:
+async def test_other_conversations_and_new_ones_wait_for_nobody(processes: Processes) -> None:
     first, other, new = processes
     one, two, three = await held(first, conversation=HERE), await held(other, conversation=("bot", "web", "visitor")), await held(new)
     async with first.lock(HERE, 0, one), other.lock(("bot", "web", "visitor"), 0, two), new.lock(HERE, 0, three):
@@ -142,35 +146,35 @@ async def test_other_conversations_and_new_ones_wait_for_nobody(processes: list[
         assert await other.locked("another visitor", "bot") == []
 
 
-async def test_a_lock_without_a_message_stands_in_the_same_line(processes: list[SharedTurns]) -> None:
+async def test_a_lock_without_a_message_stands_in_the_same_line(processes: Processes) -> None:
     first, second, third = processes
     one = await held(first, conversation=HERE)
     entered = asyncio.Event()
 
     async def erase() -> None:
-        async with second.hold(HERE, 20):
+        async with lock(second, 20):
             entered.set()
             await asyncio.sleep(0.05)
 
     erasing = asyncio.create_task(erase())
     await until(lambda: second.waiting)
     with pytest.raises(Busy):
-        async with third.hold(HERE, 0.1):
+        async with lock(third, 0.1):
             pass
     assert not entered.is_set()
     await first.release(one)
     await erasing
-    async with third.hold(HERE, 5):
+    async with lock(third, 5):
         assert await third.locked("visitor", "bot") == [HERE]
     assert await third.locked("visitor", "bot") == []
 
 
-async def test_one_that_gives_up_holds_nobody_up(processes: list[SharedTurns]) -> None:
+async def test_one_that_gives_up_holds_nobody_up(processes: Processes) -> None:
     first, second, third = processes
     one = await held(first, conversation=HERE)
 
-    async def wait(process: SharedTurns) -> None:
-        async with process.hold(HERE, 20):
+    async def wait(process: ConversationLocks) -> None:
+        async with lock(process, 20):
             pass
 
     gives_up, stays = asyncio.create_task(wait(second)), asyncio.create_task(wait(third))
@@ -187,9 +191,9 @@ async def until(holds: Callable[[], int]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def join(process: SharedTurns, fingerprint: bytes = b"fields") -> None:
+async def join(process: ConversationLocks, fingerprint: bytes = b"fields") -> None:
     with pytest.raises(OpenElsewhere) as known:
-        await process.reserve(request(key="key", fingerprint=fingerprint))
+        await reserve(process, key="key", fingerprint=fingerprint)
     assert known.value.fingerprint == b"fields"
     await known.value.wait(asyncio.get_running_loop().time() + 20)
 
@@ -199,7 +203,7 @@ async def join(process: SharedTurns, fingerprint: bytes = b"fields") -> None:
     [errors.assistant_unavailable(reason="timeout"), errors.invalid_json(errors.Because(tr="Şöyle.", en="Thus.")), None],
     ids=["reason", "because", "none"],
 )
-async def test_those_who_join_a_turn_share_its_problem(processes: list[SharedTurns], problem: ProblemError | None) -> None:
+async def test_those_who_join_a_turn_share_its_problem(processes: Processes, problem: ProblemError | None) -> None:
     first, second, third = processes
     one = await held(first, key="key", fingerprint=b"fields")
     joined = [asyncio.create_task(join(process)) for process in (second, third)]
@@ -215,31 +219,31 @@ async def test_those_who_join_a_turn_share_its_problem(processes: list[SharedTur
     assert number(await held(second, key="key", fingerprint=b"fields")) > number(one)
 
 
-async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: list[SharedTurns]) -> None:
+async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: Processes) -> None:
     await chat(db, key="key")
     with pytest.raises(OpenElsewhere) as known:
-        await processes[0].reserve(request(key="key", fingerprint=b"fields"))
+        await reserve(processes[0], key="key", fingerprint=b"fields")
     assert known.value.fingerprint == b"digest of the fields"
     await known.value.wait(0)
 
 
-async def test_one_who_joins_gives_up_at_the_deadline(processes: list[SharedTurns]) -> None:
+async def test_one_who_joins_gives_up_at_the_deadline(processes: Processes) -> None:
     await held(processes[0], key="key", fingerprint=b"fields")
     with pytest.raises(OpenElsewhere) as known:
-        await processes[1].reserve(request(key="key", fingerprint=b"fields"))
+        await reserve(processes[1], key="key", fingerprint=b"fields")
     with pytest.raises(Busy):
         await known.value.wait(0)
 
 
-async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path: Path, processes: list[SharedTurns]) -> None:
+async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path: Path, processes: Processes) -> None:
     one, other = await held(processes[0], key="key", fingerprint=b"fields"), await held(processes[1])
     await processes[0].release(one, errors.assistant_unavailable(reason="timeout"))
     assert rows(path, "SELECT month, place FROM open_turns WHERE outcome IS NOT NULL") == [(None, None)]
-    await open_turns.end(db, open_turns.TurnEnd(number(other), START + open_turns.OUTCOME_MS))
+    await open_turns.end(db, number(other), START + open_turns.OUTCOME_MS)
     assert rows(path, "SELECT number FROM open_turns") == []
 
 
-async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: list[SharedTurns]) -> None:
+async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: Processes) -> None:
     one, other = await held(processes[0]), await held(processes[1])
     await db.write(lambda connection: open_turns.delete(connection, number(one)))
     written = await asyncio.gather(
@@ -250,7 +254,7 @@ async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Dat
     assert rows(path, "SELECT messages_used FROM allowances") == [(1,)]
 
 
-async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: Database, processes: list[SharedTurns]) -> None:
+async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: Database, processes: Processes) -> None:
     first, second, _ = processes
     await held(first, conversation=HERE)
     waits = await held(second, conversation=HERE)
@@ -266,7 +270,7 @@ async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: 
         await waiting
 
 
-async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, processes: list[SharedTurns]) -> None:
+async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, processes: Processes) -> None:
     await limit(db, 1)
     await held(processes[0], conversation=HERE)
     await db.write(lambda connection: open_turns.delete_of(connection, db.node or ""))
@@ -292,16 +296,16 @@ class Outage:
 
 
 async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
-    db: Database, path: Path, processes: list[SharedTurns], monkeypatch: pytest.MonkeyPatch
+    db: Database, path: Path, processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_turns, "STORE_PAUSE_S", 0.01)
-    monkeypatch.setattr(shared_turns, "END_S", 0.05)
+    monkeypatch.setattr(conversation_locks, "STORE_PAUSE_S", 0.01)
+    monkeypatch.setattr(conversation_locks, "END_S", 0.05)
     outage: Any = Outage(db)
-    cut_off = SharedTurns(outage, Notices(), lambda: START)
+    cut_off = ConversationLocks(outage, Notices(), lambda: START)
     one = await held(cut_off, conversation=HERE)
 
     async def wait() -> None:
-        async with cut_off.hold(HERE, 20):
+        async with lock(cut_off, 20):
             pass
 
     waiting = asyncio.create_task(wait())
@@ -312,7 +316,7 @@ async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
     await cut_off.release(one)
     assert rows(path, "SELECT count(*) FROM open_turns") == [(2,)]
     outage.is_on = False
-    async with processes[0].hold(HERE, 5):
+    async with lock(processes[0], 5):
         pass
     assert rows(path, "SELECT count(*) FROM open_turns") == [(0,)]
     # One that cannot be ended goes with its process.

@@ -159,7 +159,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     ),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
-    "an account with its bots": lambda db: accounts.hold(db, "account"),
+    "an account with its bots": lambda db: db.read(lambda connection: accounts.holding(connection, "account")),
     "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}),
     **{f"the owner of: {kind}": owner_of(kind) for kind in sorted(owners.KINDS)},
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),

@@ -238,7 +238,7 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     ids = [str(name) for (name,) in rows(path, "SELECT id FROM api_keys WHERE account_id <> 'acme'")]
     assert await accounts.delete(db, SECRET, START)
     assert not await accounts.delete(db, SECRET, START)
-    assert await accounts.hold(db, SECRET) is None
+    assert await db.read(lambda connection: accounts.holding(connection, SECRET)) is None
     assert [account.id for account, _ in await accounts.page(db, None, "2026-11", 20)] == ["acme"]
     await keys.note_use(db, dict.fromkeys(ids, START + 99))
     batches = 0
@@ -279,7 +279,7 @@ async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
     swept = True
     while swept:
         db = await open_db(path)
-        assert await accounts.hold(db, SECRET) is None
+        assert await db.read(lambda connection: accounts.holding(connection, SECRET)) is None
         assert await chat(db, bot_id=f"{SECRET} bot 1", account_id=SECRET) is None
         assert rows(path, "PRAGMA foreign_key_check") == []
         swept = await accounts.sweep(db)

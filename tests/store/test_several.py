@@ -15,10 +15,10 @@ import pytest
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.passwords import EMAIL_FAILURES
-from chatsvc.services.messages.conversation_locks import HoldRequest
-from chatsvc.services.messages.shared_turns import SharedTurns
+from chatsvc.services.messages.conversation_locks import ConversationLocks
 from chatsvc.store import nodes, sign_in_failures
 from chatsvc.store.database import Connection, Database, StoreUnavailable
+from chatsvc.store.open_turns import NewTurn
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.postgres.migrations import BEGIN_IN_TURN
@@ -104,14 +104,14 @@ async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) 
 async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
     processes = [await join(name) for name in ("one", "two", "three")]
     await furnish(processes[0])
-    turns = [SharedTurns(db, db.notices, lambda: START) for db in processes]
-    wanted = HoldRequest("account", Allowance(0, 0, {}), "2026-11", START)
-    kept = await asyncio.gather(*(turns[number % 3].reserve(wanted) for number in range(1100)))
+    turns = [ConversationLocks(db, db.notices, lambda: START) for db in processes]
+    wanted = Allowance(0, 0, {}), NewTurn("account", START, "2026-11")
+    kept = await asyncio.gather(*(turns[number % 3].reserve(*wanted) for number in range(1100)))
     assert sum(one is not None for one in kept) == new_account().messages_limit
     first = kept[0]
     assert first is not None
     await turns[0].release(first)
-    assert [await one.reserve(wanted) is not None for one in turns] == [True, False, False]
+    assert [await one.reserve(*wanted) is not None for one in turns] == [True, False, False]
 
 
 async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
@@ -132,8 +132,8 @@ async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
 async def test_one_that_was_taken_for_dead_writes_nothing_of_what_it_had_begun_and_goes_on(join: Open) -> None:
     one, two = await join("one"), await join("two")
     await furnish(one)
-    turns = SharedTurns(one, one.notices, lambda: START)
-    held = await turns.reserve(HoldRequest("account", Allowance(0, 0, {}), "2026-11", START, ("bot", "api", "visitor")))
+    turns = ConversationLocks(one, one.notices, lambda: START)
+    held = await turns.reserve(Allowance(0, 0, {}), NewTurn("account", START, "2026-11"), ("bot", "api", "visitor"))
     assert held is not None
     assert await nodes.beat(two, node("two"), removes=True) == []
     await two.write(age("one"))

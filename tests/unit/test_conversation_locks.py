@@ -59,28 +59,9 @@ async def test_one_at_a_time_in_the_order_of_their_coming_whoever_gives_up(seed:
 
 async def test_the_stop_waits_for_the_answers_and_no_longer_than_it_may() -> None:
     locks = ConversationLocks()
-    hanging = asyncio.create_task(locks.run(_never()))
+    hanging = locks.start(_never())
     await asyncio.sleep(0)
     assert locks.unfinished == 1
     await locks.drain(0.05)
     assert hanging.cancelled()
     assert locks.unfinished == 0
-
-
-async def test_the_stop_does_not_wait_for_a_caller_who_is_slow_to_listen() -> None:
-    locks, listens = ConversationLocks(), asyncio.Event()
-
-    async def answered() -> Exchange:
-        await asyncio.sleep(0)
-        return Exchange("bot", "visitor", "api", "hello", "hello", 0)
-
-    async def caller() -> None:
-        await locks.run(answered())
-        await listens.wait()
-
-    telling = asyncio.create_task(caller())
-    await asyncio.sleep(0)
-    await asyncio.wait_for(locks.drain(60), 5)
-    assert not telling.done()
-    listens.set()
-    await telling

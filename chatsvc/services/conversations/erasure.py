@@ -1,5 +1,6 @@
 """Erasure of a visitor: deletes all stored data and purges it from the files."""
 
+import asyncio
 from typing import NamedTuple
 
 from chatsvc.domain import refusals
@@ -53,15 +54,15 @@ async def _same_person(services: Services, user_id: str, bot_id: str) -> list[st
 
 
 async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
-    erased, locks = Erased(), services.conversation_locks
+    erased, locks, loop = Erased(), services.conversation_locks, asyncio.get_running_loop()
     wait_s = services.config.anthropic.timeout_s + WAIT_S
     # A first message that is being answered has no conversation yet: wait for its lock, so that its records exist.
     for key in await locks.locked(user_id, bot_id):
-        async with locks.hold(key, wait_s):
+        async with locks.lock(key, loop.time() + wait_s):
             pass
     for conversation in await stored.conversations(services.db, user_id, bot_id):
         # Locked, since an answer in flight would write back the history that it has read.
-        async with locks.hold(conversation[1:], wait_s):
+        async with locks.lock(conversation[1:], loop.time() + wait_s):
             while (some := await stored.some_of(services.db, conversation)) is not None:
                 services.account_cache.drop_unanswered()
                 erased = erased.plus(some)

@@ -1,16 +1,28 @@
-"""Locks of conversations, allowance and requests by Idempotency-Key, of a process alone (shared_turns.py: of several)."""
+"""Locks of conversations, allowance and requests by Idempotency-Key: in memory, or of several processes in store/open_turns.py."""
 
 import asyncio
+import hashlib
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, NamedTuple, TypeVar
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from chatsvc import background
 from chatsvc.domain.allowance import Allowance, HeldMessage
-from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.models import ConversationKey, Exchange
+from chatsvc.domain.errors import PROBLEMS, Because, ProblemError
+from chatsvc.domain.models import CHANNELS, ConversationKey, Exchange
+from chatsvc.domain.times import now_ms
+from chatsvc.store import open_turns as stored
+from chatsvc.store.database import Database, ProcessNotices, StoreUnavailable
+from chatsvc.store.open_turns import KnownKey, NewTurn, OpenedTurn
 
 T = TypeVar("T")
+LOOK_EVERY_S = 0.5  # while turns wait for others, where no notice comes
+TURNS = "turns"
+STORE_PAUSE_S = 1.0
+END_S = 2.0
 
 
 class Busy(Exception):
@@ -28,128 +40,208 @@ class OpenElsewhere(Exception):
         self.fingerprint, self.wait = fingerprint, wait
 
 
-class HoldRequest(NamedTuple):
-    """Request to hold one message of an account's allowance in `month`. `at` is its time in milliseconds.
+class ConversationLocks:
+    """The locks and the requests in flight of a process.
 
-    conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
-    key, fingerprint: the Idempotency-Key, and the digest of the fields that came with it.
+    One that works alone has its locks and reservations in memory. One of several has them in the store `shared`, and `notices` tell when
+    a turn has ended that others await.
     """
 
-    account_id: str
-    allowance: Allowance
-    month: str
-    at: int
-    conversation: ConversationKey | None = None
-    key: str | None = None
-    fingerprint: bytes | None = None
-
-
-class ConversationLocks:
-    """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
-
-    def __init__(self) -> None:
+    def __init__(self, shared: Database | None = None, notices: ProcessNotices | None = None, clock: Callable[[], int] = now_ms) -> None:
+        self._db, self._notices, self._clock = shared, notices, clock
         # By account and Idempotency-Key: the digest of a request's fields, and its task.
         self.in_flight: dict[tuple[str, str], tuple[bytes, asyncio.Task[Exchange]]] = {}
         # Turns of stored messages by the message's number.
         self.answering: dict[int, asyncio.Task[None]] = {}
+        self.waiting = 0  # requests that wait for an earlier one of their conversation
         # A lock is there while somebody holds or awaits it.
         self._locks: WeakValueDictionary[ConversationKey, asyncio.Lock] = WeakValueDictionary()
-        self._waiting = 0
+        # By the number of their turn in the store: those that wait for an earlier one of their conversation.
+        self._waiters: dict[int, asyncio.Future[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._finished: asyncio.Future[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
 
     @property
     def unfinished(self) -> int:
         """Number of requests in flight, those that wait for a lock included."""
         return len(self._tasks)
 
-    @property
-    def waiting(self) -> int:
-        """Number of requests that wait for an earlier one of their conversation."""
-        return self._waiting
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run a request in a new task, which several callers may await and `drain` waits for."""
 
-    async def reserve(self, request: HoldRequest) -> HeldMessage | None:
-        """Hold one message of an allowance, None where none is left. Whoever holds it must `release` it."""
-        return request.allowance.reserve(request.month)
+        def ended(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled():
+                # Retrieved here: if all callers have gone, asyncio would log the exception as never retrieved.
+                task.exception()
+
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(ended)
+        return task
+
+    async def drain(self, timeout_s: float) -> None:
+        """Wait for the requests in flight, at most `timeout_s` seconds; cancel the rest.
+
+        Turns that cannot be ended in the store go with this process.
+        """
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while self._tasks and (left_s := deadline - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(self._tasks, timeout=left_s)
+        await background.cancel(*self._tasks)
+        await background.cancel(*self._ending, after_s=END_S)
+
+    async def reserve(self, allowance: Allowance, turn: NewTurn, conversation: ConversationKey | None = None) -> HeldMessage | None:
+        """Hold one message of an allowance for a turn, None where none is left. Whoever holds it must `release` it.
+
+        conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
+        Over several processes it raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone.
+        """
+        if self._db is None:
+            return allowance.reserve(turn.month or "")
+        place = place_of(conversation) if conversation else None
+        match await stored.begin(self._db, turn._replace(place=place, node=self._db.node or "")):
+            case OpenedTurn(number, is_first):
+                return HeldMessage(turn.month or "", turn=number, is_first=is_first)
+            case KnownKey(number, fingerprint):
+                raise OpenElsewhere(fingerprint, partial(self._join, number))
+            case None:
+                return None
+
+    async def _join(self, number: int | None, deadline: float) -> None:
+        while self._db is not None and number is not None:
+            changed = self._changed
+            is_open, outcome = await stored.joined(self._db, number)
+            if outcome is not None:
+                code, because, extra = json.loads(outcome)
+                raise ProblemError(PROBLEMS[code], Because(*because) if because else None, extra)
+            if not is_open:
+                return
+            if asyncio.get_running_loop().time() > deadline:
+                raise Busy
+            await background.wait(changed, LOOK_EVERY_S)
 
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
         """Give a held message back, unless it was charged. `problem` is the outcome for those who have joined the turn."""
-        del problem
+        was_open = held.is_open
         held.close()
+        if was_open and held.turn is not None:
+            await self._end(held.turn, json.dumps([problem.problem.code, problem.because, problem.extra]) if problem else None)
 
     def charged(self, held: HeldMessage, *, awaited: bool) -> None:
-        """Close a held message that was charged. awaited: whether somebody at another process has awaited the end of its turn."""
-        del awaited
+        """Close a held message that was charged, and whose turn ended in the same transaction. `awaited`: other processes await that."""
         held.close()
+        if awaited:
+            self._announce()
 
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
-        """Lock a conversation, first come, first served.
+        """Lock a conversation, first come, first served. A message that is held in the store stands in line since it was reserved.
 
-        `deadline` is a time of the event loop; raises Busy when it passes first. `held`: what was reserved for this turn.
+        `deadline` is a time of the event loop; raises Busy when it passes first.
         """
-        del held
-        lock = self._locks.setdefault(conversation, asyncio.Lock())
-        self._waiting += 1
+        if self._db is None:
+            lock = self._locks.setdefault(conversation, asyncio.Lock())
+            await self._wait(lock.acquire(), deadline)
+            try:
+                yield
+            finally:
+                lock.release()
+        elif held is not None and held.turn is not None:
+            await self._first_in_line(held.turn, deadline, is_first=held.is_first)
+            yield
+        else:
+            turn = await stored.begin(self._db, NewTurn(None, self._clock(), place=place_of(conversation), node=self._db.node or ""))
+            if not isinstance(turn, OpenedTurn):
+                raise TypeError("a turn without a key and a message is always opened")
+            try:
+                await self._first_in_line(turn.number, deadline, is_first=turn.is_first)
+                yield
+            finally:
+                await self._end(turn.number)
+
+    async def _wait(self, lock: Awaitable[object], deadline: float) -> None:
+        self.waiting += 1
         try:
             async with asyncio.timeout_at(deadline):
-                await lock.acquire()
+                await lock
         except TimeoutError:
             raise Busy from None
         finally:
-            self._waiting -= 1
-        try:
-            yield
-        finally:
-            lock.release()
+            self.waiting -= 1
 
-    def hold(self, conversation: ConversationKey, timeout_s: float) -> AbstractAsyncContextManager[None]:
-        """Lock a conversation; raises Busy after `timeout_s` seconds."""
-        return self.lock(conversation, asyncio.get_running_loop().time() + timeout_s)
+    async def _first_in_line(self, number: int, deadline: float, *, is_first: bool) -> None:
+        """Wait until no earlier turn of the conversation is open."""
+        if is_first:
+            return
+        waiter = self._waiters[number] = asyncio.get_running_loop().create_future()
+        if self._looking is None:
+            self._looking = background.start("turns in line", self._look())
+        else:
+            # The earlier turn may have ended meanwhile.
+            self._look_again()
+        try:
+            await self._wait(waiter, deadline)
+        finally:
+            self._waiters.pop(number, None)
+
+    async def _look(self) -> None:
+        """Look in the store for turns whose time has come, while some wait."""
+        try:
+            while self._db is not None and self._waiters:
+                changed, waiting = self._changed, dict(self._waiters)
+                try:
+                    in_order = await stored.in_order(self._db, waiting)
+                    fault = StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
+                except StoreUnavailable as outage:
+                    in_order, fault = {}, outage
+                for number, waiter in waiting.items():
+                    if waiter.done():
+                        continue
+                    if number not in in_order:
+                        waiter.set_exception(fault)
+                    elif in_order[number]:
+                        waiter.set_result(None)
+                await background.wait(changed, LOOK_EVERY_S)
+        finally:
+            self._looking = None
+
+    async def _end(self, number: int, outcome: str | None = None) -> None:
+        """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
+
+        async def end() -> None:
+            if self._db is not None and await stored.end(self._db, number, self._clock(), outcome):
+                self._announce()
+
+        await asyncio.wait([background.run("end of a turn", end, STORE_PAUSE_S, self._ending, once=True)], timeout=END_S)
+
+    def listen(self) -> None:
+        """Hear of the turns that end at other processes from now on."""
+        if self._notices is not None:
+            self._notices.listen(lambda message: self._look_again() if message[0] == TURNS else None, self._look_again)
+
+    def _announce(self) -> None:
+        """Tell all processes that a turn has ended which somebody awaits."""
+        self._look_again()
+        if self._notices is not None:
+            self._notices.send(TURNS)
+
+    def _look_again(self) -> None:
+        """Wake those who wait for a turn, so that they look."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
         """List a visitor's locked conversations with a bot."""
-        locked = [conversation for conversation, lock in self._locks.items() if lock.locked()]
-        return [conversation for conversation in locked if conversation[2] == user_id and conversation[0] == bot_id]
+        conversations = [(bot_id, channel, user_id) for channel in CHANNELS]
+        if self._db is None:
+            return [key for key in conversations if key in self._locks and self._locks[key].locked()]
+        in_line = await stored.in_line(self._db, [place_of(key) for key in conversations])
+        return [key for key in conversations if place_of(key) in in_line]
 
-    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run a request in a new task, which several callers may await."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._remove(task)
-        if not task.cancelled():
-            # Retrieved here: if all callers have gone, asyncio would log the exception as never retrieved.
-            task.exception()
-
-    async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a request in the caller's own task, for which `drain` waits."""
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("requests are answered in tasks")
-        self._tasks.add(task)
-        try:
-            return await work
-        finally:
-            self._remove(task)
-
-    def _remove(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not self._tasks and self._finished is not None and not self._finished.done():
-            self._finished.set_result(None)
-
-    async def drain(self, timeout_s: float) -> None:
-        """Wait for the requests in flight, at most `timeout_s` seconds; cancel the rest."""
-        if not self._tasks:
-            return
-        # Not the tasks themselves: they also write to callers, who may be slow to read.
-        self._finished = asyncio.get_running_loop().create_future()
-        await asyncio.wait([self._finished], timeout=timeout_s)
-        late = set(self._tasks)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.wait(late)
+def place_of(conversation: ConversationKey) -> bytes:
+    """Return the digest by which a conversation is named in the store."""
+    return hashlib.sha256(json.dumps(conversation).encode()).digest()

@@ -30,7 +30,7 @@ async def send(
     locks, begins = services.conversation_locks, message.user_id is None
     conversation = (message.chatbot_id, channel, message.user_id or uuid.uuid4().hex)
     if idempotency_key is None:
-        return await locks.run(_answer(MessageTurn(services, state, message, conversation, begins=begins)))
+        return await asyncio.shield(locks.start(_answer(MessageTurn(services, state, message, conversation, begins=begins))))
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
     idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
     key = (state.account.id, idempotency_key)

@@ -17,10 +17,10 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.conversations import captures
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.messages.conversation_locks import HoldRequest
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, exchanges
 from chatsvc.store.conversations import ConversationHistory
+from chatsvc.store.open_turns import NewTurn
 
 log = logging.getLogger(__name__)
 
@@ -84,8 +84,9 @@ class MessageTurn:
         self.bot, self.at = bot, services.clock()
         # The turn of a stored message has locked its conversation before.
         locked_later = None if self.begins or self.stored is not None else self.conversation
-        request = HoldRequest(state.account.id, state.allowance, times.month(self.at), self.at, locked_later, *(self.idempotency or ()))
-        held = await services.conversation_locks.reserve(request)
+        key, fingerprint = self.idempotency or (None, None)
+        opening = NewTurn(state.account.id, self.at, times.month(self.at), key=key, fingerprint=fingerprint)
+        held = await services.conversation_locks.reserve(state.allowance, opening, locked_later)
         if held is None:
             raise errors.message_quota_exceeded(reason="allowance_exhausted")
         self.held = held

@@ -166,11 +166,9 @@ class WebVisits:
 
         Raises Overloaded over `max_in_flight` and over the account's half of it, TooManyConversations over `web_daily`.
         """
-        state = self.services.account_cache.cached(widget.account_id)
-        tallies, most = self.services.tallies, self.services.config.limits.max_in_flight
-        if state is None or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
-            raise Overloaded
         services = self.services
+        if not services.tallies.has_room(widget.account_id, services.config.limits.max_in_flight):
+            raise Overloaded
         arrived = NewMessage(
             account_id=widget.account_id,
             bot_id=widget.bot.id,
@@ -182,16 +180,11 @@ class WebVisits:
             source_page_host="" if site == LINK else host_of(site),
             most_new=services.config.limits.web_daily,
         )
-        tallies.in_flight += 1
-        state.requests.in_flight += 1
-        try:
+        with services.tallies.in_flight_of(widget.account_id):
             message = await channel_messages.receive(services, arrived)
             if message is not None:
                 await channel_messages.answer(services, widget.account_id, message)
             return message is not None
-        finally:
-            tallies.in_flight -= 1
-            state.requests.in_flight -= 1
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
         """Read the newest messages of a conversation, or those between two ids. None without a conversation.

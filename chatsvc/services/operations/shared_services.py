@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from chatsvc import background
 from chatsvc.services.messages import channel_answers
 from chatsvc.services.messages.outbox import Outbox
-from chatsvc.services.messages.shared_turns import SharedTurns
 from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.operations.nodes import NodeBeat, Presence
 from chatsvc.services.services import Services
@@ -41,8 +40,7 @@ class SharedPresence(Presence):
         self._beat.take_over = self._take_over
         await self._beat.show(node)
         services.events.listen()
-        if isinstance(services.conversation_locks, SharedTurns):
-            services.conversation_locks.listen()
+        services.conversation_locks.listen()
         # Nothing depends on a notice or on the end of a process being noticed.
         self._tasks += [
             background.run("work of other processes", self._look, LOOK_EVERY_S),

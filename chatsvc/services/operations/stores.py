@@ -80,15 +80,14 @@ class SeveralProcesses:
         return await PostgresDatabase.open(self._target, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
     def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
-        from chatsvc.services.accounts.account_cache import SharedAccounts
         from chatsvc.services.conversations.conversation_events import ConversationEvents
         from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-        from chatsvc.services.messages.shared_turns import SharedTurns
+        from chatsvc.services.messages.conversation_locks import ConversationLocks
         from chatsvc.store.postgres.limiter import SharedLimiter
 
         shared = _shared(db)
-        services = Services(config, db, secret, SharedAccounts(db, shared.versioned), clock, leases=Leases(db))
-        services.conversation_locks = SharedTurns(db, shared.notices, clock)
+        services = Services(config, db, secret, AccountCache(db, shared.versioned), clock, leases=Leases(db))
+        services.conversation_locks = ConversationLocks(db, shared.notices, clock)
         services.knowledge, services.events = KnowledgeCache(db, shared=True), ConversationEvents(shared.notices)
         services.new_limiter = partial(SharedLimiter, shared.aside)
         return services
