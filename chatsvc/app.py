@@ -31,7 +31,7 @@ from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
-from chatsvc.services.messages import channel_answers, turns
+from chatsvc.services.messages import channel_answers, messages
 from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations import backups, stores
@@ -122,7 +122,7 @@ class App:
         services.own_port, services.platforms = (lambda: self.listeners.port), PLATFORMS
         presence = self._store.enter(services, node)
         self._undo.append(presence.stop)
-        for kind in {turns.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
+        for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
             services.engines[kind] = ENGINES[kind](self.config, services.egress)
             self._undo.append(services.engines[kind].close)
         self._undo.append(self.services.account_cache.flush_key_uses)

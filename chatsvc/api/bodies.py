@@ -58,8 +58,9 @@ def _parse(body: bytes) -> dict[str, object]:
         raise _because("no_json") from None
     if not isinstance(value, dict):
         raise _because("no_object")
-    if any(isinstance(text, str) and _UNPRINTABLE.search(text) for pair in value.items() for text in pair):
-        raise _because("unprintable")
+    for text in (*value, *value.values()):
+        if isinstance(text, str) and _UNPRINTABLE.search(text):
+            raise _because("unprintable")
     return value
 
 

@@ -16,7 +16,7 @@ async def list_chatbots(context: RequestContext) -> bytes:
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     page = bots.page(context.services, await context.counted(), limit, query.get("cursor"))
-    return render.success([shapes.chatbot(bot) for bot in page.items], pagination=page.pagination())
+    return render.success(list(map(shapes.chatbot, page.items)), pagination=page.pagination())
 
 
 async def get_chatbot(context: RequestContext) -> bytes:
@@ -43,7 +43,7 @@ async def list_conversations(context: RequestContext) -> bytes:
         chatbot_id=query.get("chatbot_id"),
         channel=query.get("channel"),
     )
-    return render.success([shapes.conversation(item) for item in page.items], pagination=page.pagination())
+    return render.success(list(map(shapes.conversation, page.items)), pagination=page.pagination())
 
 
 async def get_conversation(context: RequestContext) -> bytes:

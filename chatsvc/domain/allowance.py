@@ -32,11 +32,6 @@ class Allowance:
         self.reserved[month] = self.reserved.get(month, 0) + 1
         return HeldMessage(month, self)
 
-    def give_back(self, month: str) -> None:
-        self.reserved[month] -= 1
-        if not self.reserved[month]:
-            del self.reserved[month]
-
 
 @dataclass(slots=True)
 class HeldMessage:
@@ -54,5 +49,7 @@ class HeldMessage:
     def close(self) -> None:
         """Hold it no more: it was charged, or is given back. A second time does nothing."""
         if self.is_open and self.allowance is not None:
-            self.allowance.give_back(self.month)
+            self.allowance.reserved[self.month] -= 1
+            if not self.allowance.reserved[self.month]:
+                del self.allowance.reserved[self.month]
         self.is_open = False

@@ -40,8 +40,11 @@ def as_list(value: object) -> list[Any]:
 
 def fields(record: object, *names: str, instant: Callable[[int], str] = times.without_fraction) -> Json:
     """Write fields under their names, each `_at` as an `instant`; None stays None."""
-    values = {name: getattr(record, name) for name in names}
-    return {name: instant(value) if value is not None and name.endswith("_at") else value for name, value in values.items()}
+    written: Json = {}
+    for name in names:
+        value = getattr(record, name)
+        written[name] = instant(value) if value is not None and name.endswith("_at") else value
+    return written
 
 
 def chatbot(bot: Bot) -> Json:
@@ -51,8 +54,15 @@ def chatbot(bot: Bot) -> Json:
 
 def exchange(x: Exchange) -> Json:
     """Write a message exchange (help/interface.md 5.3)."""
-    message = fields(x, "channel", "message", "reply", "created_at", instant=times.with_millis)
-    return {**fields(x, "chatbot_id", "user_id"), "session_id": f"{x.channel}:{x.user_id}", **message}
+    return {
+        "chatbot_id": x.chatbot_id,
+        "user_id": x.user_id,
+        "session_id": f"{x.channel}:{x.user_id}",
+        "channel": x.channel,
+        "message": x.message,
+        "reply": x.reply,
+        "created_at": times.with_millis(x.created_at),
+    }
 
 
 def conversation(thread: Conversation) -> Json:

@@ -14,7 +14,7 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Capt
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.conversations import appointments, captures, erasure
-from chatsvc.services.messages import turns as turns_module
+from chatsvc.services.messages import messages as turns_module
 from chatsvc.services.operations import retention
 from chatsvc.store import conversations
 from tests.conftest import Caller

@@ -16,7 +16,7 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
 from chatsvc.services.messages import channel_answers, channel_messages
-from chatsvc.services.messages.turns import MessageTurn
+from chatsvc.services.messages.messages import MessageTurn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable

@@ -72,12 +72,12 @@ class AccountCache:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
         if self._versioned is None and (fault := self._db.lost) is not None:
             raise StoreUnavailable(fault)
-        if not key_rules.is_well_formed(secret):
-            return None
         digest = key_rules.digest(secret)
         state = self._accounts.get(self._account_of_key.get(digest, ""))
         if state is not None and digest in state.keys:
             return state.keys[digest]
+        if not key_rules.is_well_formed(secret):
+            return None
         key = await keys.find(self._db, digest)
         if key is None or key.account_id is None:
             return key

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
@@ -28,13 +28,9 @@ from chatsvc.store.captures import CaptureChange
 from chatsvc.store.inbox import InboxFilter
 
 
-def zone_of(bot: Bot) -> tzinfo:
-    return times.zone(bot.timezone) or UTC
-
-
 def start_of_day(bot: Bot, instant: int) -> int:
     """Return the start of the day in the bot's time zone, in milliseconds."""
-    local = datetime.fromtimestamp(instant / 1000, zone_of(bot))
+    local = datetime.fromtimestamp(instant / 1000, times.zone(bot.timezone) or UTC)
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 
@@ -43,11 +39,12 @@ def records(
 ) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
     wish, follows, change = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country), None, None
+    zone = times.zone(bot.timezone) or UTC
     # The visitor's words, and a line for each field of the owner's form.
     message = "\n".join([wish.message, *(f"{name}: {value}" for name, value in wish.details)])[: captures.MAX_MESSAGE]
     if wish.change:
         message, follows = captures.change_message(wish, wish.change, bot.language), wish.change.appointment.request_id
-        instant = {"at": captures.instant(wish.date, wish.time, zone_of(bot))} if wish.date and wish.time else {}
+        instant = {"at": captures.instant(wish.date, wish.time, zone)} if wish.date and wish.time else {}
         change = json.dumps({**captures.change_of(wish, wish.change), **instant}, ensure_ascii=False)
     request = Request(
         id=str(uuid.uuid4()),
@@ -69,8 +66,8 @@ def records(
     if wish.change or wish.date is None or wish.time is None:
         return request, None
     # Where the clocks skip an hour: day, time and instant name the same moment.
-    moment = times.existing(datetime.combine(wish.date, wish.time), zone_of(bot))
-    at = captures.instant(moment.date(), moment.time(), zone_of(bot))
+    moment = times.existing(datetime.combine(wish.date, wish.time), zone)
+    at = captures.instant(moment.date(), moment.time(), zone)
     day, clock = moment.date().isoformat(), f"{moment:%H:%M}"
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 

@@ -11,7 +11,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import captures
 from chatsvc.services.conversations.conversations import existing
-from chatsvc.services.messages import channel_messages, turns, visitor_addresses
+from chatsvc.services.messages import channel_messages, messages, visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
 from chatsvc.store import conversation_team, conversations, owners, platforms
@@ -135,7 +135,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     from chatsvc.engines.knowledge import dialogue as engine
 
     now = services.clock()
-    history = await conversations.history(services.db, conversation.key, turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
+    history = await conversations.history(services.db, conversation.key, messages.HISTORY_MESSAGES, captures.start_of_day(bot, now))
     last = max((number for number, message in enumerate(history.messages) if message.role == "user"), default=0)
     turn = Turn(
         bot=bot,
@@ -152,7 +152,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     )
     begun = engine.nobody_came(turn)
     tier = services.config.models.get(bot.model)
-    dialogue = begun.dialogue if tier is not None and tier.engine == turns.FALLBACK else None
+    dialogue = begun.dialogue if tier is not None and tier.engine == messages.FALLBACK else None
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
 
 

@@ -22,9 +22,8 @@ from chatsvc.engines import EngineError
 from chatsvc.language import catalogue
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.messages import turns
 from chatsvc.services.messages.conversation_locks import Busy
-from chatsvc.services.messages.turns import MessageTurn
+from chatsvc.services.messages.messages import HISTORY_MESSAGES, MessageTurn
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations, incoming_messages
@@ -164,7 +163,6 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
         turn.state,
         sent,
         turn.message.conversation,
-        begins=False,
         page_host=message.source_page_host,
         stored=message.number,
         delivery=delivery,
@@ -217,6 +215,6 @@ async def spoken(services: Services, bot: Bot, conversation: ConversationKey, la
 
     spoken_language = language.guess(last_words)
     if spoken_language is None:
-        history = await conversations.history(services.db, conversation, turns.HISTORY_MESSAGES, 0)
+        history = await conversations.history(services.db, conversation, HISTORY_MESSAGES, 0)
         spoken_language = language.spoken(last_words, history.messages)
     return spoken_language or bot.language

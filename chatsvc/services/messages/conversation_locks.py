@@ -130,12 +130,6 @@ class ConversationLocks:
         if was_open and held.turn is not None:
             await self._end(held.turn, json.dumps([problem.problem.code, problem.because, problem.extra]) if problem else None)
 
-    def charged(self, held: HeldMessage, *, awaited: bool) -> None:
-        """Close a held message that was charged, and whose turn ended in the same transaction. `awaited`: other processes await that."""
-        held.close()
-        if awaited:
-            self._announce()
-
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
         """Lock a conversation, first come, first served. A message that is held in the store stands in line since it was reserved.
@@ -213,7 +207,7 @@ class ConversationLocks:
 
         async def end() -> None:
             if self._db is not None and await stored.end(self._db, number, self._clock(), outcome):
-                self._announce()
+                self.announce()
 
         await asyncio.wait([background.run("end of a turn", end, STORE_PAUSE_S, self._ending, once=True)], timeout=END_S)
 
@@ -222,7 +216,7 @@ class ConversationLocks:
         if self._notices is not None:
             self._notices.listen(lambda message: self._look_again() if message[0] == TURNS else None, self._look_again)
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
         """Tell all processes that a turn has ended which somebody awaits."""
         self._look_again()
         if self._notices is not None:

@@ -1,52 +1,251 @@
-"""Answers one message of the interface, once per Idempotency-Key: POST /messages (help/interface.md 5.3). turns.py has the steps."""
+"""One message to a bot: accept it, ask the bot's engine within the deadline, record the exchange with its charge.
+
+`send` is POST /messages (help/interface.md 5.3); channel_messages.py does the same for stored messages of channels.
+"""
 
 import asyncio
 import hashlib
 import json
 import logging
+import time
 import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from chatsvc.domain import errors
+from chatsvc.domain import errors, times
+from chatsvc.domain.allowance import HeldMessage
+from chatsvc.domain.captures import MOST_A_DAY, Captured
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.models import Exchange, SendMessage
-from chatsvc.engines import EMPTY_REASONS, EngineError
+from chatsvc.domain.folding import is_storable
+from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, HistoryMessage, SendMessage
+from chatsvc.domain.plans import Tier, cost_micro_usd
+from chatsvc.engines import EMPTY_REASONS, EngineError, Reply, Turn
 from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.conversations import captures
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages.conversation_locks import Busy, OpenElsewhere
-from chatsvc.services.messages.turns import IdempotencyKey, MessageTurn
 from chatsvc.services.services import Services
-from chatsvc.store import exchanges
+from chatsvc.store import conversations, exchanges
+from chatsvc.store.conversations import ConversationHistory
+from chatsvc.store.open_turns import NewTurn
 
 log = logging.getLogger(__name__)
+
+HISTORY_MESSAGES = 40
+MOST_UNANSWERED = 1024  # conversations whose unanswered words are kept
+FALLBACK = "knowledge"
+# Seconds of the deadline that are left for the fallback engine.
+FALLBACK_S = 1.0
+
+
+class IdempotencyKey(NamedTuple):
+    """An Idempotency-Key with the digest of the fields that came with it."""
+
+    key: str
+    fingerprint: bytes
+
+    def check(self, fingerprint: bytes) -> None:
+        """Raise the problem of a key that came with other fields before."""
+        if fingerprint != self.fingerprint:
+            raise errors.invalid_json(errors.because("other_fields"))
+
+
+@dataclass(eq=False)
+class MessageTurn:
+    """A message of an account to a bot, from its acceptance to its record. The methods are called in their order.
+
+    begins: it is the first of its conversation. page_host: the host of the page where the chat happens. stored: its number in the
+    store, where its channel has stored it before. delivery: delivery state of the reply at its beginning, None on the interface.
+    """
+
+    services: Services
+    state: AccountState
+    message: SendMessage
+    conversation: ConversationKey
+    begins: bool = False
+    idempotency: IdempotencyKey | None = None
+    page_host: str = ""
+    stored: int | None = None
+    delivery: str | None = None
+    bot: Bot = field(init=False)
+    tier: Tier = field(init=False)
+    held: HeldMessage = field(init=False)
+    at: int = field(init=False)
+    deadline: float = field(init=False)
+    history: ConversationHistory = field(init=False)
+
+    async def accept(self) -> None:
+        """Check bot, subscription and allowance in this order, and reserve one message."""
+        services, state = self.services, self.state
+        self.deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
+        bot = state.bots.get(self.message.chatbot_id)
+        if bot is None:
+            raise errors.chatbot_not_found()
+        if not bot.active:
+            raise errors.chatbot_inactive(chatbot_id=bot.id)
+        if state.account.subscription_status not in MAY_SEND:
+            raise errors.message_quota_exceeded(reason="subscription_inactive")
+        self.bot, self.at = bot, services.clock()
+        # The turn of a stored message has locked its conversation before.
+        locked_later = None if self.begins or self.stored is not None else self.conversation
+        key, fingerprint = self.idempotency or (None, None)
+        opening = NewTurn(state.account.id, self.at, times.month(self.at), key=key, fingerprint=fingerprint)
+        held = await services.conversation_locks.reserve(state.allowance, opening, locked_later)
+        if held is None:
+            raise errors.message_quota_exceeded(reason="allowance_exhausted")
+        self.held = held
+
+    async def ask(self) -> Reply:
+        """Ask the bot's engine and, where it fails and the bot has a fallback, its knowledge. One deadline for both. Raises EngineError."""
+        services, bot = self.services, self.bot
+        tier = services.config.models.get(bot.model)
+        if tier is None:
+            raise EngineError("not_configured", f"the configuration has no model tier {bot.model!r}")
+        self.tier, began = tier, time.perf_counter()
+        falls_back = bot.fallback == FALLBACK and tier.engine != FALLBACK
+        try:
+            reply = await self._ask(tier.engine, spare_s=FALLBACK_S if falls_back else 0.0)
+        except EngineError as fault:
+            services.tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
+            # `no_answer` is the model's answer.
+            if not falls_back or fault.reason == "no_answer":
+                raise
+            log.warning("bot %s: the model failed, its knowledge is asked: %s", bot.id, fault)
+            with suppress(EngineError):
+                reply = await self._ask(FALLBACK)
+                services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
+                return reply
+            raise
+        services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
+        return reply
+
+    async def _ask(self, engine: str, *, spare_s: float = 0.0) -> Reply:
+        """Ask one engine; `spare_s` of the remaining seconds are not used."""
+        services, bot = self.services, self.bot
+        history = conversations.NO_HISTORY
+        if not self.begins:
+            since = captures.start_of_day(bot, self.at)
+            history = await conversations.history(services.db, self.conversation, HISTORY_MESSAGES, since)
+            earlier = services.account_cache.unanswered.get(self.conversation, [])
+            history = history._replace(messages=[*history.messages, *earlier][-HISTORY_MESSAGES:])
+        self.history = history
+        turn = Turn(
+            bot=bot,
+            channel=self.conversation[1],
+            message=self.message.message,
+            history=history.messages,
+            language=self.message.language,
+            knowledge=await services.knowledge.of(bot, self.state.version.settings),
+            model=self.tier.model,
+            timeout_s=self.deadline - spare_s - asyncio.get_running_loop().time(),
+            now_ms=self.at,
+            dialogue=history.dialogue,
+            may_capture=history.captured < MOST_A_DAY,
+            captured=history.records,
+        )
+        try:
+            reply = await services.engines[engine].reply(turn)
+        except EngineError as fault:
+            question = HistoryMessage("user", self.message.message)
+            known = self.message.user_id is None or self.stored is not None or question in history.messages[-1:]
+            if fault.reason == "no_answer" and not known:
+                # Context of the next turn, in memory alone. The messages of channels are stored.
+                unanswered_words = services.account_cache.unanswered
+                unanswered_words[self.conversation] = [*unanswered_words.pop(self.conversation, []), question][-HISTORY_MESSAGES:]
+                if len(unanswered_words) > MOST_UNANSWERED:
+                    del unanswered_words[next(iter(unanswered_words))]
+            raise
+        if not reply.text.strip():
+            raise EngineError("empty")
+        if not is_storable(reply.text):
+            raise EngineError("bad_response", "the reply is no valid Unicode text")
+        return reply
+
+    async def record(self, reply: Reply) -> Exchange:
+        """Write the exchange in one transaction, then update counters and webhook queue.
+
+        Writes no reply where the turn of a stored message was settled meanwhile, by an operator or another call.
+        """
+        services, state, key = self.services, self.state, self.idempotency
+        exchange = Exchange(*self.conversation[::2], self.conversation[1], self.message.message, reply.text, services.clock())
+        cost = cost_micro_usd(self.tier, reply.usage)
+        captured = self._captured(reply.captured) if reply.captured else None
+        written = await exchanges.record(
+            services.db,
+            exchanges.NewExchange(
+                account_id=state.account.id,
+                bot_id=exchange.chatbot_id,
+                channel=exchange.channel,
+                user_id=exchange.user_id,
+                message=exchange.message,
+                reply=exchange.reply,
+                accepted_at=self.at,
+                replied_at=exchange.created_at,
+                month=self.held.month,
+                tokens=reply.usage.total,
+                cost_micro_usd=cost,
+                idempotency=exchanges.Idempotency(*key, json.dumps(exchange._asdict())) if key else None,
+                dialogue=reply.dialogue,
+                captured=captured,
+                evidence=reply.evidence.to_json() if reply.evidence else None,
+                entry=reply.evidence.answering if reply.evidence else None,
+                stored=self.stored,
+                delivery=self.delivery,
+                choices=json.dumps(reply.choices) if reply.choices and self.delivery else None,
+                turn=self.held.turn,
+                is_answer=reply.is_answer,
+            ),
+        )
+        if written is None and self.stored is not None:
+            return exchange
+        if written is None:
+            is_gone = await services.account_cache.account(state.account.id) is None
+            raise errors.account_not_found() if is_gone else errors.chatbot_not_found()
+        self.held.close()
+        if written.awaited:
+            services.conversation_locks.announce()
+        state.apply_exchange(exchange.chatbot_id, self.held.month, written)
+        services.tallies.spent(self.tier.name, state.account.plan or "none", reply.usage, cost)
+        if captured and captured.tell:
+            services.webhooks.wake(exchange.chatbot_id)
+        services.account_cache.unanswered.pop(self.conversation, None)
+        if reply.missed:
+            await unanswered.note(services, self.bot, self.message._replace(message=reply.missed), exchange.channel)
+        return exchange
+
+    def _captured(self, captured: Captured) -> exchanges.NewCapture | None:
+        # Changes do not count, and are never refused.
+        if self.history.captured >= MOST_A_DAY and captured.change is None:
+            return None
+        spoken = [*(earlier.content for earlier in self.history.messages if earlier.role == "user"), self.message.message]
+        request, appointment = captures.records(self.bot, captured, spoken, self.at, page_host=self.page_host)
+        plan = self.services.config.plans.get(self.state.account.plan or "")
+        tell = plan is not None and plan.webhooks
+        return exchanges.NewCapture(request, appointment, tell=tell, sends_mail=self.services.sends_mail)
 
 
 async def send(
     services: Services, state: AccountState, message: SendMessage, *, channel: str = "api", idempotency_key: str | None = None
 ) -> Exchange:
-    """Answer one message of an account; raises the problems of help/interface.md 5.3, and StoreUnavailable.
+    """Answer one message of an account, once per Idempotency-Key; raises the problems of help/interface.md 5.3, and StoreUnavailable.
 
-    The caller must not cancel it when its client disconnects: the exchange is written all the same.
+    The exchange is written even where the caller is cancelled.
     """
-    locks, begins = services.conversation_locks, message.user_id is None
+    locks = services.conversation_locks
     conversation = (message.chatbot_id, channel, message.user_id or uuid.uuid4().hex)
+    turn = MessageTurn(services, state, message, conversation, begins=message.user_id is None)
     if idempotency_key is None:
-        return await asyncio.shield(locks.start(_answer(MessageTurn(services, state, message, conversation, begins=begins))))
+        return await asyncio.shield(locks.start(_answer(turn)))
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
-    idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
+    idempotency = turn.idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
     key = (state.account.id, idempotency_key)
     if key not in locks.in_flight:
-        turn = MessageTurn(services, state, message, conversation, begins=begins, idempotency=idempotency)
         locks.in_flight[key] = idempotency.fingerprint, locks.start(_answer_once(turn, idempotency))
         locks.in_flight[key][1].add_done_callback(lambda _: locks.in_flight.pop(key))
     fingerprint, answer = locks.in_flight[key]
-    _check_same(fingerprint, idempotency)
+    idempotency.check(fingerprint)
     return await asyncio.shield(answer)
-
-
-def _check_same(fingerprint: bytes, idempotency: IdempotencyKey) -> None:
-    """Raise the problem of an Idempotency-Key that came with other fields before."""
-    if fingerprint != idempotency.fingerprint:
-        raise errors.invalid_json(errors.because("other_fields"))
 
 
 async def _answer_once(turn: MessageTurn, idempotency: IdempotencyKey) -> Exchange:
@@ -55,12 +254,12 @@ async def _answer_once(turn: MessageTurn, idempotency: IdempotencyKey) -> Exchan
     while True:
         before = await exchanges.answered(services.db, turn.state.account.id, idempotency.key, services.clock())
         if before is not None:
-            _check_same(before.fingerprint, idempotency)
+            idempotency.check(before.fingerprint)
             return Exchange(**json.loads(before.exchange))
         try:
             return await _answer(turn)
         except OpenElsewhere as elsewhere:
-            _check_same(elsewhere.fingerprint, idempotency)
+            idempotency.check(elsewhere.fingerprint)
             try:
                 await elsewhere.wait(deadline)
             except Busy:

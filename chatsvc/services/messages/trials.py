@@ -21,7 +21,7 @@ from chatsvc.domain.plans import cost_micro_usd
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures
-from chatsvc.services.messages.turns import FALLBACK, HISTORY_MESSAGES
+from chatsvc.services.messages.messages import FALLBACK, HISTORY_MESSAGES
 from chatsvc.services.services import Services
 from chatsvc.store import today as stored
 
