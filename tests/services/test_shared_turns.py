@@ -288,7 +288,7 @@ class Outage:
     def __getattr__(self, name: str) -> Any:
         if self.is_on and name != "node":
 
-            async def unavailable(*_: object) -> None:
+            async def unavailable(*_: object, **__: object) -> None:
                 raise StoreUnavailable("an outage")
 
             return unavailable
