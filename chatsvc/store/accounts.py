@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from chatsvc.domain.models import Account, Bot
+from chatsvc.domain.models import Account, ApiKey, Bot
+from chatsvc.store import keys
 from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
 from chatsvc.store.database import Connection, assign, reads, writes
 from chatsvc.store.owners import Accounts, listed
@@ -84,6 +85,14 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
         return None
     *account, bots, used, held = row
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
+
+
+def holding_and_key(connection: Connection, account_id: str, digest: bytes | None) -> tuple[Holding | None, ApiKey | None]:
+    """Read within a unit an account, and the key with this digest."""
+    return holding(connection, account_id), keys.found(connection, digest) if digest is not None else None
+
+
+hold = writes(holding_and_key)  # behind the writes that were queued before it
 
 
 @writes

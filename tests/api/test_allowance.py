@@ -14,7 +14,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.postgres import store_of_test
 
 pytestmark = pytest.mark.postgres
@@ -149,11 +149,7 @@ async def test_one_that_fails_over_the_end_of_the_month_gives_back_to_the_old_mo
     caller = await make_caller(messages_limit=1)
     script, engine.gate = engine.script, asyncio.Event()
     clock.now = NOVEMBER_ENDS - 1
-
-    def fail(_: Turn) -> Reply:
-        raise EngineError("overloaded")
-
-    engine.script = fail
+    engine.script = failing("overloaded")
     under_way = asyncio.create_task(caller.send())
     await until(lambda: bool(engine.turns))
     clock.now = NOVEMBER_ENDS

@@ -93,26 +93,6 @@ async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
     assert appointment.begins_at == instant("2026-11-20T14:00:00+00:00")
 
 
-async def test_two_visitors_do_not_meet(caller: Caller) -> None:
-    await say(caller, *SAID[:3])
-    assert "Hangi gün" in await say(caller, "randevu almak istiyorum", user="w")
-    await say(caller, *SAID[3:])
-    assert await appointments_of(caller) != []
-    assert await dialogue(caller, "w") is not None
-
-
-async def test_what_is_repeated_under_one_key_does_not_go_on_twice(caller: Caller) -> None:
-    """A repeated message gets the same reply and leaves the dialogue unchanged."""
-    replies: list[str] = []
-    for number, message in enumerate(SAID):
-        answers = [await caller.send(message, "v", headers={"Idempotency-Key": f"key-{number}"}) for _ in range(3)]
-        assert {answer.status for answer in answers} == {200}
-        replies += {reply_of(answer) for answer in answers}
-    assert len(replies) == len(SAID)
-    assert len(await requests_of(caller)) == 1
-    assert "not aldım" in replies[-1]
-
-
 async def test_an_open_dialogue_never_ends_in_an_error(caller: Caller) -> None:
     assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
     await say(caller, WISH, "Uzayda hayat var mı?", "qwx", "merhaba", "vazgeçtim")

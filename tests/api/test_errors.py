@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
 from chatsvc.log import request_id
 from chatsvc.services.accounts import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach
-from tests.conftest import MODELS, Answer, Caller, MakeCaller
+from tests.conftest import MODELS, Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
 # The table of the manual's section 6; test_docs.py holds its words.
@@ -43,19 +44,6 @@ STATUS = {
     for code in codes.split()
 }
 
-EXTRA = {
-    "message_too_long": {"max_chars"},
-    "plan_required": {"required_plan", "feature", "plan"},
-    "plan_upgrade_required": {"required_plan", "feature", "plan"},
-    "rate_limit_exceeded": {"limit", "window_seconds"},
-    "cursor_out_of_range": {"max_offset"},
-    "chatbot_inactive": {"chatbot_id"},
-    "method_not_allowed": {"allow"},
-    "unknown_endpoint": {"method", "path", "supported_endpoints"},
-    "message_quota_exceeded": {"reason"},
-    "assistant_unavailable": {"reason"},
-    "assistant_empty_reply": {"reason"},
-}
 ENDPOINTS = [
     "GET /chatbots",
     "GET /chatbots/{id}",
@@ -66,203 +54,84 @@ ENDPOINTS = [
 ]
 
 
-@dataclass
-class Stage:
-    """The parts that a provocation may change."""
-
-    app: App
-    caller: Caller
-    make_caller: MakeCaller
-    session: ClientSession
-    engine: ScriptedEngine
-    monkeypatch: pytest.MonkeyPatch
-    limit: int = 100_000
-
-
-@dataclass
-class Provoked:
-    """An expected refusal: status, extra fields, headers, and the slots used so far."""
-
-    answer: Answer
-    slots: int
-    extra: dict[str, Any]
-    headers: dict[str, str]
-
-
-def provoked(answer: Answer, *, slots: int = 1, headers: dict[str, str] | None = None, **extra: Any) -> Provoked:
-    """Short for Provoked."""
-    return Provoked(answer, slots, extra, headers or {})
-
-
-PROVOCATIONS: dict[str, Callable[[Stage], Awaitable[Provoked]]] = {}
-
-
-def provokes(function: Callable[[Stage], Awaitable[Provoked]]) -> None:
-    """Note a function under its name, which is the code that it provokes."""
-    PROVOCATIONS[function.__name__] = function
-
-
-BEARER = {"WWW-Authenticate": "Bearer"}
-
-
-@provokes
-async def missing_api_key(stage: Stage) -> Provoked:
-    return provoked(await fetch(stage.session, "GET", f"{stage.caller.base_url}/chatbots"), slots=0, headers=BEARER)
+HELLO = {"chatbot_id": "BOT", "message": "hello"}
+STRANGER = "00000000-0000-4000-8000-000000000000"
+# How each code is provoked once `prepare` has done its part: method and path, body, extra fields, slots taken.
+PROVOCATIONS: dict[str, tuple[str, Any, dict[str, Any], int]] = {
+    "missing_api_key": ("GET /chatbots", None, {}, 0),
+    "invalid_api_key": ("GET /chatbots", None, {}, 0),
+    "account_not_found": ("GET /chatbots", None, {}, 0),
+    "plan_required": ("GET /chatbots", None, {"required_plan": "enterprise", "feature": "rest_api", "plan": None}, 0),
+    "plan_upgrade_required": ("GET /chatbots", None, {"required_plan": "enterprise", "feature": "rest_api", "plan": "business"}, 0),
+    "rate_limit_exceeded": ("GET /chatbots", None, {"limit": 1, "window_seconds": 60}, 1),
+    "unknown_endpoint": (
+        "PATCH /webhooks?page=2",
+        None,
+        {"method": "PATCH", "path": "/api/v2/webhooks", "supported_endpoints": ENDPOINTS},
+        1,
+    ),
+    "method_not_allowed": ("DELETE /messages", None, {"allow": ["POST"]}, 1),
+    "invalid_json": ("POST /messages", "{", {}, 1),
+    "missing_chatbot_id": ("POST /messages", {"message": "hello"}, {}, 1),
+    "missing_message": ("POST /messages", {"chatbot_id": "BOT"}, {}, 1),
+    "message_too_long": ("POST /messages", {**HELLO, "message": "x" * 4001}, {"max_chars": 4000}, 1),
+    "invalid_cursor": ("GET /conversations?cursor=abc", None, {}, 1),
+    "cursor_out_of_range": ("GET /chatbots?cursor=CURSOR", None, {"max_offset": 10_000}, 1),
+    "chatbot_not_found": (f"GET /chatbots/{STRANGER}", None, {}, 1),
+    "conversation_not_found": ("GET /conversations/BOT", None, {}, 1),
+    "chatbot_inactive": ("POST /messages", HELLO, {"chatbot_id": "BOT"}, 1),
+    "message_quota_exceeded": ("POST /messages", HELLO, {"reason": "allowance_exhausted"}, 1),
+    "assistant_unavailable": ("POST /messages", HELLO, {"reason": "overloaded"}, 1),
+    "assistant_empty_reply": ("POST /messages", HELLO, {"reason": "empty"}, 1),
+    "auth_backend_unavailable": ("GET /chatbots", None, {}, 0),
+    "rate_limit_unavailable": ("GET /chatbots", None, {}, 0),
+    "service_unavailable": ("GET /conversations", None, {}, 1),
+    "internal_error": ("POST /messages", HELLO, {}, 1),
+}
+OUT_OF_REACH = {"auth_backend_unavailable": "api_keys", "service_unavailable": "conversations"}
+KEYS = {"missing_api_key": {}, "invalid_api_key": {"Authorization": "Bearer csk_none"}}
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}, 429: {"Retry-After": str(60 - START // 1000 % 60)}}
 
 
-@provokes
-async def invalid_api_key(stage: Stage) -> Provoked:
-    answer = await stage.caller.get("/chatbots", headers={"Authorization": "Bearer csk_none"})
-    return provoked(answer, slots=0, headers=BEARER)
-
-
-@provokes
-async def account_not_found(stage: Stage) -> Provoked:
-    await accounts.delete(stage.app.services, ADMIN, account=stage.caller.account)
-    return provoked(await stage.caller.get("/chatbots"), slots=0, headers=BEARER)
-
-
-@provokes
-async def plan_required(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="none")
-    return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan=None)
-
-
-@provokes
-async def plan_upgrade_required(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="business")
-    return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan="business")
-
-
-@provokes
-async def rate_limit_exceeded(stage: Stage) -> Provoked:
-    stage.app._limiter.limit = stage.limit = 1
-    assert (await stage.caller.get("/chatbots")).status == 200
-    retry_after = 60 - START // 1000 % 60
-    return provoked(await stage.caller.get("/chatbots"), limit=1, window_seconds=60, headers={"Retry-After": str(retry_after)})
-
-
-@provokes
-async def unknown_endpoint(stage: Stage) -> Provoked:
-    answer = await stage.caller.request("PATCH", "/webhooks?page=2")
-    return provoked(answer, method="PATCH", path="/api/v2/webhooks", supported_endpoints=ENDPOINTS)
-
-
-@provokes
-async def method_not_allowed(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.request("DELETE", "/messages"), allow=["POST"], headers={"Allow": "POST"})
-
-
-@provokes
-async def invalid_json(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.request("POST", "/messages", data=b"{"))
-
-
-@provokes
-async def missing_chatbot_id(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.request("POST", "/messages", json={"message": "hello"}))
-
-
-@provokes
-async def missing_message(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.request("POST", "/messages", json={"chatbot_id": stage.caller.bot}))
-
-
-@provokes
-async def message_too_long(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.send("x" * 4001), max_chars=4000)
-
-
-@provokes
-async def invalid_cursor(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.get("/conversations?cursor=abc"))
-
-
-@provokes
-async def cursor_out_of_range(stage: Stage) -> Provoked:
-    cursor = stage.app.services.cursors.write(Position(0, 0, MAX_DEPTH), ("chatbots", stage.caller.account))
-    return provoked(await stage.caller.get(f"/chatbots?cursor={cursor}"), max_offset=10_000)
-
-
-@provokes
-async def chatbot_not_found(stage: Stage) -> Provoked:
-    stranger = await stage.make_caller()
-    return provoked(await stage.caller.get(f"/chatbots/{stranger.bot}"))
-
-
-@provokes
-async def conversation_not_found(stage: Stage) -> Provoked:
-    return provoked(await stage.caller.get(f"/conversations/{stage.caller.bot}"))
-
-
-@provokes
-async def chatbot_inactive(stage: Stage) -> Provoked:
-    await bots.deactivate(stage.app.services, ADMIN, bot=stage.caller.bot)
-    return provoked(await stage.caller.send(), chatbot_id=stage.caller.bot)
-
-
-@provokes
-async def message_quota_exceeded(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, messages_limit=0)
-    return provoked(await stage.caller.send(), reason="allowance_exhausted")
-
-
-@provokes
-async def assistant_unavailable(stage: Stage) -> Provoked:
-    stage.engine.script = failing("overloaded")
-    return provoked(await stage.caller.send(), reason="overloaded")
-
-
-@provokes
-async def assistant_empty_reply(stage: Stage) -> Provoked:
-    stage.engine.script = lambda _: Reply(" \n")
-    return provoked(await stage.caller.send(), reason="empty")
-
-
-@provokes
-async def auth_backend_unavailable(stage: Stage) -> Provoked:
-    async with out_of_reach(stage.app, "api_keys"):
-        return provoked(await stage.caller.get("/chatbots"), slots=0)
+async def prepare(code: str, app: App, caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change what makes the service refuse with a code."""
+    match code:
+        case "account_not_found":
+            await accounts.delete(app.services, ADMIN, account=caller.account)
+        case "plan_required" | "plan_upgrade_required":
+            plan = PROVOCATIONS[code][2]["plan"] or "none"
+            await accounts.change(app.services, ADMIN, account=caller.account, plan=plan)
+        case "rate_limit_exceeded":
+            app._limiter.limit = 1
+            assert (await caller.get("/chatbots")).status == 200
+        case "chatbot_inactive":
+            await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+        case "message_quota_exceeded":
+            await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=0)
+        case "assistant_unavailable":
+            engine.script = failing("overloaded")
+        case "assistant_empty_reply":
+            engine.script = lambda _: Reply(" \n")
+        case "rate_limit_unavailable":
+            monkeypatch.setattr(app._limiter, "take", _down)
+        case "internal_error":
+            engine.script = _buggy
 
 
 def _down(*_: object) -> Slot:
     raise OSError("the counter is down")
 
 
-@provokes
-async def rate_limit_unavailable(stage: Stage) -> Provoked:
-    stage.monkeypatch.setattr(stage.app._limiter, "take", _down)
-    return provoked(await stage.caller.get("/chatbots"), slots=0)
-
-
-@provokes
-async def service_unavailable(stage: Stage) -> Provoked:
-    async with out_of_reach(stage.app, "conversations"):
-        return provoked(await stage.caller.get("/conversations"))
-
-
-@provokes
-async def internal_error(stage: Stage) -> Provoked:
-    stage.engine.script = _buggy
-    return provoked(await stage.caller.send("a message nobody should see"))
-
-
 def _buggy(turn: Turn) -> Reply:
     raise ZeroDivisionError(f"a bug met {turn.message}")
-
-
-@pytest.fixture
-def stage(
-    app: App, caller: Caller, make_caller: MakeCaller, session: ClientSession, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
-) -> Stage:
-    """A running service with one customer."""
-    return Stage(app, caller, make_caller, session, engine, monkeypatch)
 
 
 def test_the_table_of_the_code_is_the_table_of_the_specification() -> None:
     assert len(STATUS) == 24
     assert {code: problem.status for code, problem in PROBLEMS.items()} == STATUS
-    assert {code: set(problem.extra) for code, problem in PROBLEMS.items() if problem.extra} == EXTRA
+    assert {code: set(extra) for code, (_, _, extra, _) in PROVOCATIONS.items()} == {
+        code: set(problem.extra) for code, problem in PROBLEMS.items()
+    }
     assert PROVOCATIONS.keys() == STATUS.keys()
 
 
@@ -275,15 +144,28 @@ def test_each_error_is_described_in_turkish_and_in_english_and_no_two_say_the_sa
 
 
 @pytest.mark.parametrize("code", STATUS)
-async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_else(code: str, stage: Stage) -> None:
-    case = await PROVOCATIONS[code](stage)
-    answer = case.answer
+async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_else(
+    code: str, app: App, caller: Caller, engine: ScriptedEngine, session: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await prepare(code, app, caller, engine, monkeypatch)
+    cursor = app.services.cursors.write(Position(0, 0, MAX_DEPTH), ("chatbots", caller.account))
+
+    def filled(text: str) -> str:
+        return text.replace("BOT", caller.bot).replace("CURSOR", cursor)
+
+    line, body, extra, slots = PROVOCATIONS[code]
+    method, _, path = filled(line).partition(" ")
+    data = filled(body if isinstance(body, str) else json.dumps(body)) if body else None
+    headers = KEYS.get(code, {"Authorization": f"Bearer {caller.key}"})
+    async with out_of_reach(app, OUT_OF_REACH[code]) if code in OUT_OF_REACH else nullcontext():
+        answer = await fetch(session, method, caller.base_url + path, headers=headers, data=data)
     assert answer.status == STATUS[code]
-    assert case.extra.keys() == EXTRA.get(code, set())
     because = errors.because("no_json") if code == "invalid_json" else None
-    assert answer.json == envelope(code, because, **case.extra)
+    expected = {name: filled(value) if isinstance(value, str) else value for name, value in extra.items()}
+    assert answer.json == envelope(code, because, **expected)
     assert list(answer.json)[:4] == ["success", "error", "message", "message_en"]
-    assert_headers(answer, limit=stage.limit, remaining=stage.limit - case.slots, also=case.headers)
+    limit = app._limiter.limit
+    assert_headers(answer, limit=limit, remaining=limit - slots, also=HEADERS.get(answer.status))
 
 
 async def test_a_model_that_fails_gives_502_with_its_reason(caller: Caller, engine: ScriptedEngine) -> None:

@@ -274,6 +274,13 @@ async def test_the_owner_sees_when_a_key_was_last_let_in(app: App, caller: Calle
     assert await last_use() == START + 60_000
 
 
+async def test_a_key_ends_at_its_time_to_the_millisecond(app: App, caller: Caller, clock: FakeClock) -> None:
+    _, expiring = await _second_key(app, caller, expires="2026-11-20T12:14:29")
+    for now, status in ((START - START % 1000 + 999, 200), (START - START % 1000 + 1000, 401), (START, 200)):
+        clock.now = now
+        assert (await caller.get("/chatbots", headers=expiring)).status == status
+
+
 async def test_a_deleted_account_is_told_to_its_live_keys_and_to_no_other(app: App, caller: Caller, clock: FakeClock) -> None:
     stranger_id, revoked = await _second_key(app, caller)
     _, expired = await _second_key(app, caller, expires="2026-11-20T12:14:29")

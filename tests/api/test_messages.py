@@ -17,6 +17,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.conversations import erasure
 from chatsvc.store import exchanges
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
@@ -75,6 +76,39 @@ async def test_the_history_that_reaches_the_engine_is_the_newest_of_this_convers
     assert engine.turns[-2].history == []
     history = [message.content for message in engine.turns[-1].history]
     assert history == [text for n in range(5, 25) for text in (f"{n}", f"echo: {n}")]
+
+
+async def test_words_without_an_answer_are_context_until_one_is_answered_or_the_visitor_is_erased(
+    app: App, caller: Caller, engine: ScriptedEngine
+) -> None:
+    async def ask(*unanswered: str) -> str:
+        engine.script = failing("no_answer")
+        for text in unanswered:
+            assert (await caller.send(text, "v")).status == 502
+        engine.script = lambda turn: Reply(" | ".join(past.content for past in turn.history) or "nothing")
+        return str((await caller.send("so?", "v")).json["data"]["reply"])
+
+    assert await ask("one", "one", "two") == "one | two"
+    assert await ask() == "so? | one | two"
+    engine.script = failing("no_answer")
+    assert (await caller.send("three", "v")).status == 502
+    await erasure.erase(app.services, ADMIN, user_id="v")
+    assert await ask() == "nothing"
+
+
+async def test_a_conversation_goes_on_with_a_made_up_visitor_after_a_restart_and_when_the_clock_is_set_back(
+    app: App, caller: Caller, config: Config, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    user_id = (await caller.send("one")).json["data"]["user_id"]
+    await app.stop()
+    clock.advance(-3600)
+    async with App(config, clock, store_of_test()) as again:
+        again.services.engines["anthropic"] = engine
+        caller.base_url = f"{again.url}/api/v2"
+        assert (await caller.send("two", user_id)).status == 200
+        (listed,) = (await caller.get("/conversations")).json["data"]
+        detail = (await caller.get(f"/conversations/{listed['id']}")).json["data"]
+    assert [message["content"] for message in detail["messages"]] == ["one", "echo: one", "two", "echo: two"]
 
 
 # -- the body -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ plan or a spent allowance counts from the next request on. One of several goes b
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chatsvc.domain import keys as key_rules
@@ -14,7 +15,7 @@ from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts, keys
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit, Versioned
+from chatsvc.store.database import Database, StoreUnavailable, Unit, Versioned
 
 if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
@@ -149,13 +150,11 @@ class AccountCache:
             raise
 
     async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
-        def read(connection: Connection) -> tuple[accounts.Holding | None, ApiKey | None]:
-            return accounts.holding(connection, account_id), keys.found(connection, digest) if digest is not None else None
-
         if self._versioned is None:
-            (holding, key), version = await self._db.write(read), AccountVersion(0, 0)  # behind the writes that were queued before it
+            (holding, key), version = await accounts.hold(self._db, account_id, digest), AccountVersion(0, 0)
         else:
-            (holding, key), version = await self._versioned(account_id, read)
+            unit = partial(accounts.holding_and_key, account_id=account_id, digest=digest)
+            (holding, key), version = await self._versioned(account_id, unit)
         before = self._accounts.get(account_id)
         if holding is None:
             self._accounts.pop(account_id, None)

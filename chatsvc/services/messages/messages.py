@@ -9,8 +9,7 @@ import json
 import logging
 import time
 import uuid
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chatsvc.domain import errors, times
@@ -49,6 +48,31 @@ class IdempotencyKey(NamedTuple):
         """Raise the problem of a key that came with other fields before."""
         if fingerprint != self.fingerprint:
             raise errors.invalid_json(errors.because("other_fields"))
+
+
+async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) -> tuple[Reply, list[EngineError]]:
+    """Ask the engine of a tier and, where it fails and the bot has a fallback, its knowledge.
+
+    Both end at `deadline`, a time of the event loop. Return the reply, with the fault of the model where the knowledge gave it. Raises
+    EngineError.
+    """
+    kinds, faults = [tier.engine], list[EngineError]()
+    if turn.bot.fallback == FALLBACK and tier.engine != FALLBACK:
+        kinds.append(FALLBACK)
+    for kind in kinds:
+        spare_s = FALLBACK_S if kind != kinds[-1] else 0.0
+        try:
+            reply = await services.engines[kind].reply(replace(turn, timeout_s=deadline - spare_s - asyncio.get_running_loop().time()))
+            if not reply.text.strip():
+                raise EngineError("empty")
+            if not is_storable(reply.text):
+                raise EngineError("bad_response", "the reply is no valid Unicode text")
+            return reply, faults
+        except EngineError as fault:
+            faults.append(fault)
+            if fault.reason == "no_answer":  # the model's answer
+                break
+    raise faults[0]
 
 
 @dataclass(eq=False)
@@ -97,37 +121,17 @@ class MessageTurn:
         self.held = held
 
     async def ask(self) -> Reply:
-        """Ask the bot's engine and, where it fails and the bot has a fallback, its knowledge. One deadline for both. Raises EngineError."""
-        services, bot = self.services, self.bot
+        """Ask for the reply; raises EngineError. Words without an answer are context of the next turn, in memory alone."""
+        services, bot, history = self.services, self.bot, conversations.NO_HISTORY
         tier = services.config.models.get(bot.model)
         if tier is None:
             raise EngineError("not_configured", f"the configuration has no model tier {bot.model!r}")
         self.tier, began = tier, time.perf_counter()
-        falls_back = bot.fallback == FALLBACK and tier.engine != FALLBACK
-        try:
-            reply = await self._ask(tier.engine, spare_s=FALLBACK_S if falls_back else 0.0)
-        except EngineError as fault:
-            services.tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
-            # `no_answer` is the model's answer.
-            if not falls_back or fault.reason == "no_answer":
-                raise
-            log.warning("bot %s: the model failed, its knowledge is asked: %s", bot.id, fault)
-            with suppress(EngineError):
-                reply = await self._ask(FALLBACK)
-                services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
-                return reply
-            raise
-        services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
-        return reply
-
-    async def _ask(self, engine: str, *, spare_s: float = 0.0) -> Reply:
-        """Ask one engine; `spare_s` of the remaining seconds are not used."""
-        services, bot = self.services, self.bot
-        history = conversations.NO_HISTORY
+        unanswered_words = services.account_cache.unanswered
         if not self.begins:
             since = captures.start_of_day(bot, self.at)
             history = await conversations.history(services.db, self.conversation, HISTORY_MESSAGES, since)
-            earlier = services.account_cache.unanswered.get(self.conversation, [])
+            earlier = unanswered_words.get(self.conversation, [])
             history = history._replace(messages=[*history.messages, *earlier][-HISTORY_MESSAGES:])
         self.history = history
         turn = Turn(
@@ -137,29 +141,29 @@ class MessageTurn:
             history=history.messages,
             language=self.message.language,
             knowledge=await services.knowledge.of(bot, self.state.version.settings),
-            model=self.tier.model,
-            timeout_s=self.deadline - spare_s - asyncio.get_running_loop().time(),
+            model=tier.model,
+            timeout_s=0.0,
             now_ms=self.at,
             dialogue=history.dialogue,
             may_capture=history.captured < MOST_A_DAY,
             captured=history.records,
         )
         try:
-            reply = await services.engines[engine].reply(turn)
+            reply, faults = await reply_to(services, tier, turn, self.deadline)
         except EngineError as fault:
+            services.tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
             question = HistoryMessage("user", self.message.message)
-            known = self.message.user_id is None or self.stored is not None or question in history.messages[-1:]
-            if fault.reason == "no_answer" and not known:
-                # Context of the next turn, in memory alone. The messages of channels are stored.
-                unanswered_words = services.account_cache.unanswered
+            # The messages of channels are stored.
+            is_kept = self.begins or self.stored is not None or question in history.messages[-1:]
+            if fault.reason == "no_answer" and not is_kept:
                 unanswered_words[self.conversation] = [*unanswered_words.pop(self.conversation, []), question][-HISTORY_MESSAGES:]
                 if len(unanswered_words) > MOST_UNANSWERED:
                     del unanswered_words[next(iter(unanswered_words))]
             raise
-        if not reply.text.strip():
-            raise EngineError("empty")
-        if not is_storable(reply.text):
-            raise EngineError("bad_response", "the reply is no valid Unicode text")
+        for failed in faults:
+            log.warning("bot %s: the model failed, its knowledge has answered: %s", bot.id, failed)
+            services.tallies.reply(tier.name, failed.reason, 0.0)
+        services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
         return reply
 
     async def record(self, reply: Reply) -> Exchange:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from chatsvc.domain import refusals
@@ -21,12 +21,12 @@ from chatsvc.domain.plans import cost_micro_usd
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures
-from chatsvc.services.messages.messages import FALLBACK, HISTORY_MESSAGES
+from chatsvc.services.messages.messages import FALLBACK, HISTORY_MESSAGES, reply_to
 from chatsvc.services.services import Services
 from chatsvc.store import today as stored
 
 if TYPE_CHECKING:
-    from chatsvc.engines import Knowledge, SearchResult
+    from chatsvc.engines import SearchResult
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 log = logging.getLogger(__name__)
@@ -119,11 +119,29 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[TrialTurn, Usage]:
+    """Ask for a reply as a visitor's message does, and note it in the trial."""
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
     search = await services.offload(lambda: index.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""
+    turn = Turn(
+        bot=bot,
+        channel=CHANNEL,
+        message=text,
+        history=trial.history,
+        language=None,
+        knowledge=index,
+        model="",
+        timeout_s=0.0,
+        now_ms=services.clock(),
+        dialogue=trial.dialogue,
+        may_capture=True,
+        captured=trial.captured,
+    )
+    tier, deadline = services.config.models.get(bot.model), asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
     try:
-        reply = await _reply(services, bot, trial, text, index)
+        if tier is None or tier.engine not in services.engines:
+            raise EngineError("not_configured")
+        reply, _ = await reply_to(services, tier, replace(turn, model=tier.model), deadline)
     except EngineError as fault:
         failure, fallback = fault.reason, fault.fallback
     messages, record = [HistoryMessage("user", text)], None
@@ -141,35 +159,3 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[
     entries = [(named[entry_id], score) for entry_id, score in scores.items() if entry_id in named]
     shown = reply.text or fallback
     return TrialTurn(text, shown, failure, evidence.decision, evidence.confidence, entries, search, record), reply.usage
-
-
-async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: Knowledge) -> Reply:
-    """Ask the bot's engine. Where it fails and the bot has a fallback, ask the knowledge. Raises EngineError."""
-    tier = services.config.models.get(bot.model)
-    if tier is None or tier.engine not in services.engines:
-        raise EngineError("not_configured")
-    timeout_s = services.config.anthropic.timeout_s
-    turn = Turn(
-        bot=bot,
-        channel=CHANNEL,
-        message=text,
-        history=trial.history,
-        language=None,
-        knowledge=index,
-        model=tier.model,
-        timeout_s=timeout_s,
-        now_ms=services.clock(),
-        dialogue=trial.dialogue,
-        may_capture=True,
-        captured=trial.captured,
-    )
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await services.engines[tier.engine].reply(turn)
-    except TimeoutError:
-        fault = EngineError("timeout")
-    except EngineError as raised:
-        fault = raised
-    if bot.fallback != FALLBACK or tier.engine == FALLBACK or fault.reason == "no_answer":
-        raise fault
-    return await services.engines[FALLBACK].reply(turn)
