@@ -13,10 +13,14 @@ from typing import Any
 
 from aiohttp import ClientSession
 
-from chatsvc.api import BASE_PATH, openapi
+from chatsvc.api import BASE_PATH, bodies, openapi
 from chatsvc.api.operations import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
+from chatsvc.domain import language, paging
 from chatsvc.domain.errors import PROBLEMS
+from chatsvc.domain.models import CHANNELS
+from chatsvc.services.accounts import analytics
+from chatsvc.services.conversations import conversations
 from tests.api.support import fetch, insert_conversations, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import START
@@ -72,6 +76,22 @@ def test_the_document_has_the_routes_of_the_interface_and_no_other() -> None:
     assert [name for name, schema in SCHEMAS.items() if schema.get("additionalProperties") is False] == ["SendMessage"]
 
 
+def test_the_numbers_of_the_document_are_those_of_the_code() -> None:
+    parameters = {parameter["name"]: parameter["schema"] for operation in _operations().values() for parameter in operation["parameters"]}
+    for name, default, most in (
+        ("limit", paging.DEFAULT_LIMIT, paging.MAX_LIMIT),
+        ("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES),
+        ("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS),
+    ):
+        assert (parameters[name]["default"], parameters[name]["maximum"]) == (default, most)
+    sent = SCHEMAS["SendMessage"]["properties"]
+    assert [sent[name]["maxLength"] for name in ("message", "user_id")] == [bodies.MAX_MESSAGE, bodies.MAX_USER_ID]
+    assert (tuple(sent), sent["language"]["pattern"]) == (bodies.FIELDS, f"^({language.PATTERN})?$")
+    assert SCHEMAS["ConversationDetail"]["allOf"][1]["properties"]["messages"]["maxItems"] == conversations.MAX_MESSAGES
+    assert DOCUMENT["info"]["version"] == BASE_PATH.rpartition("v")[2]
+    assert ", ".join(CHANNELS) in json.dumps(_operations()["GET /conversations"]["parameters"])
+
+
 def test_the_document_is_the_same_in_every_process() -> None:
     print_it = "from chatsvc.api import openapi; print(openapi.document('https://chat.example.com/api/v2'))"
     for seed in ("1", "2"):
@@ -112,10 +132,10 @@ def test_the_bodies_of_webhooks_are_described() -> None:
 def test_the_samples_of_the_manual_are_answers_of_the_document() -> None:
     page = (Path(__file__).parents[2] / "chatsvc" / "help" / "interface.md").read_text("utf-8")
     samples = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.DOTALL | re.MULTILINE)]
-    chatbots, exchange, conversations, more, analytics, error = samples
-    detail = {"success": True, "data": {**conversations["data"][0], **more}}
-    answers = {"ChatbotList": chatbots, "ExchangeAnswer": exchange, "ConversationList": conversations, "ConversationAnswer": detail}
-    for name, answer in {**answers, "AnalyticsAnswer": analytics, "MessageTooLongError": error}.items():
+    chatbots, exchange, listed, more, usage, error = samples
+    detail = {"success": True, "data": {**listed["data"][0], **more}}
+    answers = {"ChatbotList": chatbots, "ExchangeAnswer": exchange, "ConversationList": listed, "ConversationAnswer": detail}
+    for name, answer in {**answers, "AnalyticsAnswer": usage, "MessageTooLongError": error}.items():
         _agrees(answer, SCHEMAS[name])
     assert error == {**PROBLEMS["message_too_long"](max_chars=4000).as_json()}
 
@@ -123,12 +143,12 @@ def test_the_samples_of_the_manual_are_answers_of_the_document() -> None:
 async def test_answers_have_the_fields_of_the_document_in_their_order(app: App, caller: Caller) -> None:
     assert (await caller.send(user_id="v")).status == 200
     await insert_conversations(app, caller, [START - 1000])
-    conversations = (await caller.get("/conversations")).json["data"]
+    (listed, _) = (await caller.get("/conversations")).json["data"]
     paths = {
         "GET /chatbots": "/chatbots",
         "GET /chatbots/{id}": f"/chatbots/{caller.bot}",
         "GET /conversations": "/conversations",
-        "GET /conversations/{id}": f"/conversations/{conversations[0]['id']}",
+        "GET /conversations/{id}": f"/conversations/{listed['id']}",
         "GET /analytics": "/analytics",
     }
     answers = {name: await caller.get(path) for name, path in paths.items()}
