@@ -24,7 +24,6 @@ from chatsvc.store.webhooks import Event, Webhook
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-MOST_KEYS = 1024  # that are kept opened
 AT_ONCE = 32  # deliveries of a bot once its receiver has answered; one until then, and while it is silent
 
 
@@ -55,7 +54,6 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         super().__init__(db)
         self._sender, self._guard, self._secret, self._egress = sender, guard, secret, egress
         self._plans, self._clock, self._sends_mail = plans, clock, sends_mail
-        self._keys: dict[tuple[str, bytes], str] = {}
         self.outcomes["delivered"] = 0
 
     async def check(self, url: str) -> None:
@@ -64,22 +62,13 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
         """Build the bytes of a delivery and their signature; raises UnusableKey."""
+        try:
+            key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", webhook.bot_id))
+        except Unsealable as fault:
+            log.error("a webhook cannot be signed: %s", fault)
+            raise UnusableKey from None
         body = build_request(event.event, delivery_id, event.created_at, event.bot_id, json.loads(event.data))
-        return body, sign(self._key(webhook), body)
-
-    def _key(self, webhook: Webhook) -> str:
-        sealed = (webhook.bot_id, webhook.signing_key)
-        key = self._keys.get(sealed)
-        if key is None:
-            try:
-                key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", webhook.bot_id))
-            except Unsealable as fault:
-                log.error("a webhook cannot be signed: %s", fault)
-                raise UnusableKey from None
-            if len(self._keys) >= MOST_KEYS:
-                self._keys.clear()
-            self._keys[sealed] = key
-        return key
+        return body, sign(key, body)
 
     async def settle_interrupted(self) -> int:
         return await webhooks.interrupt(self.db)

@@ -8,8 +8,8 @@ The server is the administrator's own setting, as the model server is: it may ha
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
-from ipaddress import ip_address
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ import aiosmtplib
 from aiosmtplib import SMTPException, SMTPResponseException
 
 from chatsvc.outbound.egress import Egress, EgressRefused, client_context
-from chatsvc.outbound.resolver import LOOKUP_S, SystemResolver
+from chatsvc.outbound.resolver import SystemResolver, addresses_of
 
 CONNECT_S = 10.0  # for each address
 COMMAND_S = 30.0
@@ -72,29 +72,22 @@ class SmtpConnection:
 
     async def address(self, sender: str, recipient: str) -> None:
         """Name sender and recipient of the next message; raises MailFault."""
-        try:
+        with _faults("refused"):
             await self._client.mail(sender, timeout=COMMAND_S)
             await self._client.rcpt(recipient, timeout=COMMAND_S)
-        except SMTPResponseException as fault:
-            raise _refused("refused", fault) from None
-        except (SMTPException, OSError, ValueError) as fault:
-            raise _broken(fault) from None
 
     async def send(self, message: bytes) -> str:
         """Send the message to the named recipient; return the server's answer. Raises MailFault and MailUncertain."""
         try:
-            return shortened((await self._client.data(message, timeout=DATA_S)).message)
-        except SMTPResponseException as fault:
-            raise _refused("refused", fault) from None
+            with _faults("refused", only_answers=True):
+                return shortened((await self._client.data(message, timeout=DATA_S)).message)
         except (SMTPException, OSError) as fault:
             raise MailUncertain(type(fault).__name__) from None
 
     async def reset(self) -> None:
         """Forget the named recipient; raises MailFault where the connection has broken."""
-        try:
+        with _faults("refused", of_server=True):
             await self._client.rset(timeout=COMMAND_S)
-        except (SMTPException, OSError) as fault:
-            raise _broken(fault) from None
 
     async def close(self) -> None:
         """Take leave of the server and close the connection."""
@@ -148,48 +141,31 @@ async def _discard(client: aiosmtplib.SMTP, connected: socket.socket) -> None:
 
 
 async def _begin(client: aiosmtplib.SMTP, settings: SmtpSettings) -> None:
-    try:
+    with _faults("greeting", of_server=True):
         await client.connect(timeout=COMMAND_S)
         await client.ehlo(timeout=COMMAND_S)
-    except SMTPResponseException as fault:
-        raise _refused("greeting", fault, of_server=True) from None
-    except (SMTPException, OSError) as fault:
-        raise _broken(fault) from None
     if settings.security == "starttls":
-        await _encrypt(client)
+        if not client.supports_extension("starttls"):
+            raise MailFault("starttls_missing", of_server=True)
+        with _faults("tls_failed", of_server=True):
+            await client.starttls(timeout=COMMAND_S)
+            await client.ehlo(timeout=COMMAND_S)
     if settings.username is not None:
-        await _sign_in(client, settings.username, settings.password or "")
-
-
-async def _encrypt(client: aiosmtplib.SMTP) -> None:
-    if not client.supports_extension("starttls"):
-        raise MailFault("starttls_missing", of_server=True)
-    try:
-        await client.starttls(timeout=COMMAND_S)
-        await client.ehlo(timeout=COMMAND_S)
-    except SMTPResponseException as fault:
-        raise _refused("tls_failed", fault, of_server=True) from None
-    except (SMTPException, OSError) as fault:
-        raise _broken(fault) from None
-
-
-async def _sign_in(client: aiosmtplib.SMTP, username: str, password: str) -> None:
-    try:
-        await client.login(username, password, timeout=COMMAND_S)
-    except SMTPResponseException as fault:
-        raise _refused("auth_failed", fault, of_server=True) from None
-    except (aiosmtplib.SMTPServerDisconnected, aiosmtplib.SMTPTimeoutError, OSError) as fault:
-        raise _broken(fault) from None
-    except SMTPException:
-        # The server offers no way to sign in that the library knows.
-        raise MailFault("auth_missing", of_server=True) from None
+        with _faults("auth_failed", of_server=True):
+            try:
+                await client.login(settings.username, settings.password or "", timeout=COMMAND_S)
+            except (SMTPResponseException, aiosmtplib.SMTPServerDisconnected, aiosmtplib.SMTPTimeoutError):
+                raise
+            except SMTPException:
+                # The server offers no way to sign in that the library knows.
+                raise MailFault("auth_missing", of_server=True) from None
 
 
 async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
     """Connect to the first address that answers."""
     try:
         egress.check("mail")
-        addresses = await _addresses(settings.host)
+        addresses = await addresses_of(settings.host, SystemResolver())
     except EgressRefused:
         raise MailFault("egress_refused", of_server=True) from None
     except OSError:
@@ -213,31 +189,23 @@ async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
     raise MailFault(code, of_server=True)
 
 
-async def _addresses(host: str) -> list[str]:
+@contextmanager
+def _faults(code: str, *, of_server: bool = False, only_answers: bool = False) -> Iterator[None]:
+    """Turn the library's faults into MailFault. `code` is that of a refusal; `only_answers` leaves a broken connection as it is."""
     try:
-        return [str(ip_address(host))]
-    except ValueError:
-        async with asyncio.timeout(LOOKUP_S):
-            # The order of the system's resolver; each address once.
-            return list(dict.fromkeys(await SystemResolver()(host)))
-
-
-def _refused(code: str, fault: SMTPResponseException, *, of_server: bool = False) -> MailFault:
-    is_permanent = fault.code >= _PERMANENT and not of_server
-    return MailFault(code, fault.code, shortened(fault.message), of_server=of_server, is_permanent=is_permanent)
-
-
-def _broken(fault: Exception) -> MailFault:
-    """Return the fault of a connection that cannot be used any more."""
-    chain: list[BaseException] = [fault]
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and len(chain) < 5:
-        chain.append(cause)
-    causes: list[tuple[str, Callable[[BaseException], bool]]] = [
-        ("tls_failed", lambda one: isinstance(one, ssl.SSLError)),
-        ("timeout", lambda one: isinstance(one, TimeoutError)),
-    ]
-    code = next((code for code, is_cause in causes if any(map(is_cause, chain))), "connection_lost")
-    return MailFault(code, of_server=True)
+        yield
+    except SMTPResponseException as fault:
+        is_permanent = fault.code >= _PERMANENT and not of_server
+        raise MailFault(code, fault.code, shortened(fault.message), of_server=of_server, is_permanent=is_permanent) from None
+    except (SMTPException, OSError, ValueError) as fault:
+        if only_answers:
+            raise
+        causes: list[BaseException] = [fault]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 5:
+            causes.append(cause)
+        kinds = ((ssl.SSLError, "tls_failed"), (TimeoutError, "timeout"))
+        code = next((code for kind, code in kinds if any(isinstance(cause, kind) for cause in causes)), "connection_lost")
+        raise MailFault(code, of_server=True) from None
 
 
 def shortened(answer: str) -> str:

@@ -142,28 +142,23 @@ class Known:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every word."""
         return frozenset(re.findall(r"\w+", self.text))
 
     @cached_property
     def values(self) -> frozenset[Decimal]:
-        """Every number, in each way that it may be meant."""
         return frozenset(_all_values(self.text))
 
     @cached_property
     def clocks(self) -> frozenset[Clock]:
-        """Every time of day, as hour and minute."""
         return frozenset((int(match[1]), int(match[2])) for match in _CLOCK.finditer(self.text))
 
     @cached_property
     def days(self) -> frozenset[tuple[int, int]]:
-        """Every calendar day, as month and day."""
         short = ((int(match[2]), int(match[1])) for match in _SHORT_DAY.finditer(self.text))
         return frozenset((*(day[:2] for _, day in _days(self.text)), *short))
 
     @cached_property
     def percentages(self) -> frozenset[Decimal]:
-        """Every percentage."""
         return frozenset(value for match in _PERCENT.finditer(self.text) for value in _values(match[1] or match[2]))
 
 
@@ -203,7 +198,10 @@ class Sources:
         text = _LINK.sub(" ", text)
         text, phones = self._without_phones(text)
         unknown += phones
-        unknown += [match[0].strip() for match in _STREET.finditer(reply) if not self._has_street(match[1])]
+        for match in _STREET.finditer(reply):
+            name = re.findall(r"\w+", fold(match[1]))[-1:]
+            if not any(word in source.words for word in name for source in self._known):
+                unknown.append(match[0].strip())
         text, dates = self._without_days(text)
         unknown += dates
         unknown += [match[0] for match in _CLOCK.finditer(text) if not self._has_clock(int(match[1]), int(match[2]))]
@@ -241,23 +239,17 @@ class Sources:
 
         return _PHONE.sub(judge, text), unknown
 
-    def _has_street(self, name: str) -> bool:
-        words = re.findall(r"\w+", fold(name))
-        return bool(words) and any(words[-1] in source.words for source in self._known)
-
     def _without_days(self, text: str) -> tuple[str, list[str]]:
         unknown = []
         for words, (month, day, year) in list(_days(text)):
             this_year = year is None or year in (self._now.year, self._now.year + 1) or self._has_value({Decimal(year)})
-            if not this_year or not self._has_day(month, day):
+            is_known = (month, day) in self._days or any((month, day) in source.days for source in self._known)
+            if not this_year or not is_known:
                 unknown.append(words)
             text = text.replace(words, " ", 1)
             if len(unknown) == MAX_NAMED:
                 break
         return text, unknown
-
-    def _has_day(self, month: int, day: int) -> bool:
-        return (month, day) in self._days or any((month, day) in source.days for source in self._known)
 
     def _has_clock(self, hour: int, minute: int) -> bool:
         hours = {hour, hour + 12, hour - 12, hour % 24}

@@ -133,7 +133,9 @@ def request(
     passages = [] if is_whole else [entries_told([hit.entry for hit in hits], "What was found for this question")]
     lines = (f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}" for record in turn.captured[-MAX_RECORDS:])
     records = [_RECORDS + "".join(lines)] if turn.captured else []
-    sent = messages(turn.history, turn.message, _half(turn.history, budget.history) if shortened else budget.history)
+    sent = messages(turn.history, turn.message, budget.history)
+    if shortened:
+        sent = sent[(len(sent) // 2 + 1) // 2 * 2 :]  # questions with their replies
     message = str(sent[-1]["content"])
     if hosted:
         # The changing parts stand before the new message. The prefix until there is marked for the prompt cache.
@@ -176,19 +178,6 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
         {"role": "assistant", "content": content} if role == "assistant" else {"role": "user", "content": content}
         for role, content in turns
     ]
-
-
-def _half(history: Sequence[HistoryMessage], budget: int) -> int:
-    """Return the budget in characters that leaves out half of what was sent, at least its oldest message."""
-    sent, used = list[int](), 0
-    for past in reversed(history):
-        if used >= budget:
-            break
-        sent.append(len(past.content))
-        used += len(past.content)
-    half = used // 2
-    # The message that crosses the budget still goes along.
-    return max(0, half - max(sent, default=0) + 1) if len(sent) < 3 else half
 
 
 def language_name(tag: str) -> str | None:

@@ -46,7 +46,9 @@ def check(quotes: Iterable[str], spoken: Sequence[str]) -> Quotes:
     parts, dropped, left = set[_QuotedPart](), list[str](), MOST_CHARS
     for quote in quotes:
         text, left = quote[:left], left - len(quote[:left])
-        matched = _whole(text, messages) or _pieces(text, messages)
+        words = _folded_words(text)
+        whole = _find(words, messages) if words else None
+        matched = [whole] if whole else _pieces(text, messages)
         if matched:
             parts.update(matched)
         elif text.strip():
@@ -81,12 +83,6 @@ def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPa
             first = messages[number].places[offset]
             return _QuotedPart(number, first, first + len(words))
     return None
-
-
-def _whole(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
-    words = _folded_words(quote)
-    part = _find(words, messages) if words else None
-    return [part] if part else []
 
 
 def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:

@@ -16,8 +16,7 @@ from chatsvc.domain.hand_off import BOT
 from chatsvc.outbound.posting import SendingFault
 from chatsvc.platforms.telegram import NAME, bot_of
 from chatsvc.platforms.telegram.client import TelegramClient, destination, sender
-from chatsvc.platforms.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
-from chatsvc.platforms.telegram.team import TeamGroup
+from chatsvc.platforms.telegram.team import TELL_EVERY_S, TeamGroup
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
 from chatsvc.services.accounts.channel_secrets import OpenChannel
@@ -38,17 +37,6 @@ class _Polling(NamedTuple):
     task: asyncio.Task[None]
 
 
-def _team_group(services: Services) -> TeamGroup | None:
-    """Return the group of `notices.telegram`, if there is one."""
-    settings = services.config.notices.team
-    if settings is None:
-        return None
-    if settings.token is None:
-        log.error("notices.telegram: there is no token, so the team's group is not told of visitors who wait")
-        return None
-    return TeamGroup(services, settings.token.reveal(), settings.chat_id)
-
-
 class TelegramPollers:
     """The pollers of this process, by the channel's id."""
 
@@ -57,7 +45,11 @@ class TelegramPollers:
         self._running: dict[str, _Polling] = {}
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._team = _team_group(services)
+        settings, self._team = services.config.notices.team, None
+        if settings is not None and settings.token is not None:
+            self._team = TeamGroup(services, settings.token.reveal(), settings.chat_id)
+        elif settings is not None:
+            log.error("notices.telegram: there is no token, so the team's group is not told of visitors who wait")
         self._team_polling: asyncio.Task[None] | None = None
 
     def start(self) -> Callable[[], Awaitable[None]]:
@@ -73,12 +65,12 @@ class TelegramPollers:
         """Compare the pollers with the channels."""
         active = await self._services.channels.active(NAME)
         # One poller for each token over all processes.
-        wanted = {one.channel.id: one for one in active if await self._services.leases.hold(f"telegram {one.channel.identity}")}
+        wanted = {opened.channel.id: opened for opened in active if await self._services.leases.hold(f"telegram {opened.channel.identity}")}
         for identifier, polling in list(self._running.items()):
             if identifier not in wanted or wanted[identifier].secrets["token"] != polling.token:
                 await self._end(identifier)
         # First: two who ask with one token would disturb one another.
-        await self._adjust_team({one.secrets["token"] for one in active})
+        await self._adjust_team({opened.secrets["token"] for opened in active})
         for identifier, channel in wanted.items():
             if identifier not in self._running:
                 token = channel.secrets["token"]
@@ -141,33 +133,30 @@ class TelegramPoller:
                 users = str(message.chat), str(message.moved_to)
                 await conversations.move_user(self._services.db, self._channel.channel.bot_id, NAME, *users)
         taken = [message for message in messages if message.text and (self._of_team is None or not await self._of_team(message))]
-        stored = await channel_messages.receive_several(self._services, [self._arrived(message) for message in taken])
-        await self._note_seen()
-        for query in (message.query_id for message in messages if message.query_id is not None):
-            background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
-        for message, kept in zip(taken, stored, strict=True):
-            if kept is not None:
-                end_typing = self._begin_typing(message.user_id) if kept.handling == BOT else None
-                self._services.part(ChannelAnswers).begin(self._channel.account_id, kept, end_typing)
-
-    def _arrived(self, message: ReadMessage) -> NewMessage:
-        now, channel = self._services.clock(), self._channel.channel
-        return NewMessage(
-            self._channel.account_id,
-            channel.bot_id,
-            NAME,
-            message.user_id,
-            message.text,
-            f"{channel.identity} {message.update_id}",
-            min(message.at or now, now),
-            kind=message.kind,
-        )
-
-    async def _note_seen(self) -> None:
-        now = self._services.clock()
+        now, channel, account_id = self._services.clock(), self._channel.channel, self._channel.account_id
+        arrived = [
+            NewMessage(
+                account_id,
+                channel.bot_id,
+                NAME,
+                message.user_id,
+                message.text,
+                f"{channel.identity} {message.update_id}",
+                min(message.at or now, now),
+                kind=message.kind,
+            )
+            for message in taken
+        ]
+        stored = await channel_messages.receive_several(self._services, arrived)
         if now - self._seen_at >= SEEN_EVERY_MS:
             self._seen_at = now
-            await channels.note_seen(self._services.db, self._channel.channel.id, now)
+            await channels.note_seen(self._services.db, channel.id, now)
+        for query in (message.query_id for message in messages if message.query_id is not None):
+            background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
+        for message, new in zip(taken, stored, strict=True):
+            if new is not None:
+                end_typing = self._begin_typing(message.user_id) if new.handling == BOT else None
+                self._services.part(ChannelAnswers).begin(account_id, new, end_typing)
 
     def _begin_typing(self, user_id: str) -> Callable[[], None]:
         """Show soon that a reply is being written; return the function that ends it."""

@@ -18,7 +18,7 @@ from chatsvc.store import facts
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_S = 2.0
+TELL_EVERY_S = 2.0
 # Telegram takes 20 messages a minute for a group.
 SINGLY, PAUSE_S = 3, 10.0
 _LONGEST_PAUSE_S = 60.0
@@ -66,7 +66,7 @@ class TeamGroup:
     async def tell(self) -> None:
         """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""
         waiting = await team_notices.due(self._services)
-        for notices in [[one] for one in waiting] if len(waiting) <= SINGLY else [waiting]:
+        for notices in [[visitor] for visitor in waiting] if len(waiting) <= SINGLY else [waiting]:
             pause_s = await self._tell(notices)
             if pause_s is not None:
                 await asyncio.sleep(pause_s)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.shapes import as_list, as_object
@@ -48,55 +48,51 @@ class UpdateLoop:
     async def run(self) -> None:
         """Ask for updates until the task is cancelled."""
         while True:
-            pause_s = await self._once()
+            try:
+                pause_s = await self._poll()
+                self._failures = 0
+            except RetryLater as later:
+                pause_s = later.seconds
+            except SendingRefused as refusal:
+                pause_s = await self._refused(refusal)
+            except (NotConnected, SendingUncertain) as fault:
+                self._failures = min(self._failures + 1, 10)
+                if self._failures == 1:
+                    log.warning("%s: Telegram cannot be asked for messages: %s", self._name, fault)
+                pause_s = min(_LONGEST_PAUSE_S, 2.0 ** (self._failures - 1))
+            except StoreUnavailable as fault:
+                log.error("%s: messages of Telegram wait: %s", self._name, fault)
+                pause_s = _STORE_PAUSE_S
             if pause_s:
                 await asyncio.sleep(pause_s)
 
-    async def _once(self) -> float:
-        """Ask once; return the seconds to wait before the next call."""
-        try:
-            pause_s = await self._poll()
-        except RetryLater as later:
-            return later.seconds
-        except SendingRefused as refusal:
-            return await self._refused(refusal)
-        except (NotConnected, SendingUncertain) as fault:
-            self._failures = min(self._failures + 1, 10)
-            if self._failures == 1:
-                log.warning("%s: Telegram cannot be asked for messages: %s", self._name, fault)
-            return min(_LONGEST_PAUSE_S, 2.0 ** (self._failures - 1))
-        except StoreUnavailable as fault:
-            log.error("%s: messages of Telegram wait: %s", self._name, fault)
-            return _STORE_PAUSE_S
-        self._failures = 0
-        return pause_s
-
     async def _poll(self) -> float:
-        """Ask for updates; return the seconds to pause where a proxy does not wait."""
+        """Ask for updates, hand over their messages, and confirm them all. Return the seconds to pause where a proxy does not wait."""
         if self._me is None:
-            self._me = _myself(await self._client.call("getMe", {}))
+            me = as_object(await self._client.call("getMe", {}))
+            identity, username = me.get("id"), me.get("username")
+            if not isinstance(identity, int) or not isinstance(username, str) or not username:
+                raise SendingUncertain("telegram_bad_answer")
+            self._me = Myself(identity, username)
             # A webhook set elsewhere excludes polling. What it has not delivered is kept.
             await self._client.call("deleteWebhook", {"drop_pending_updates": False})
         # A fault that has passed shows at the first answer.
         patience = POLL_S if self._fault is None else 1
-        asked: dict[str, object] = {"timeout": patience, "limit": OF_A_CALL, "allowed_updates": list(updates.WANTED)}
+        wanted: dict[str, object] = {"timeout": patience, "limit": OF_A_CALL, "allowed_updates": list(updates.WANTED)}
         if self._offset:
-            asked["offset"] = self._offset
+            wanted["offset"] = self._offset
         loop = asyncio.get_running_loop()
         began = loop.time()
-        found = await self._client.call("getUpdates", asked, POLL_S + ANSWER_S)
+        answer = as_list(await self._client.call("getUpdates", wanted, POLL_S + ANSWER_S))
         await self._note_fault(None)
-        numbered = [(number, one) for one in as_list(found) if (number := updates.update_id_of(one)) is not None]
-        if numbered:
-            await self._read(sorted(numbered, key=lambda pair: pair[0]), self._me)
-            return 0.0
-        return _IMPATIENT_PAUSE_S if loop.time() - began < patience / 2 else 0.0
-
-    async def _read(self, numbered: Sequence[tuple[int, Mapping[str, object]]], me: Myself) -> None:
-        """Hand over the messages of updates, then confirm them all."""
-        await self._take([message for _, update in numbered if (message := updates.read(update, me)) is not None])
+        numbered = {number: update for update in answer if (number := updates.update_id_of(update)) is not None}
+        if not numbered:
+            return _IMPATIENT_PAUSE_S if loop.time() - began < patience / 2 else 0.0
+        messages = (updates.read(numbered[number], self._me) for number in sorted(numbered))
+        await self._take([message for message in messages if message is not None])
         # Also where that is less than before: after a week without updates Telegram counts from another number.
-        self._offset = numbered[-1][0] + 1
+        self._offset = max(numbered) + 1
+        return 0.0
 
     async def _refused(self, refusal: SendingRefused) -> float:
         if refusal.code in _UNAUTHORIZED:
@@ -118,12 +114,3 @@ class UpdateLoop:
                 log.error("%s: Telegram cannot be asked for messages: %s", self._name, fault)
             await self._note(fault)
             self._fault = fault
-
-
-def _myself(told: object) -> Myself:
-    """Read the answer to getMe."""
-    me = as_object(told)
-    identity, username = me.get("id"), me.get("username")
-    if not isinstance(identity, int) or not isinstance(username, str) or not username:
-        raise SendingUncertain("telegram_bad_answer")
-    return Myself(identity, username)

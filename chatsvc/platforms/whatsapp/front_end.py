@@ -4,7 +4,7 @@ Messages are then answered and marked read.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
@@ -26,7 +26,6 @@ from chatsvc.services.services import Services
 from chatsvc.store import callbacks, channels
 from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.web.bodies import read_body
 from chatsvc.web.faults import BodyTooLarge, HttpFault
 from chatsvc.web.middlewares import word_faults
@@ -49,19 +48,19 @@ class WhatsAppCallbacks:
 
     def application(self) -> web.Application:
         """Return the application that is mounted at the platform's callback path."""
-        made = web.Application(middlewares=[word_faults(self.refuse), self._refuse_unknown])
-        made.router.add_get("/{bot}", partial(self._answer, self._verify), allow_head=False)
-        made.router.add_post("/{bot}", partial(self._answer, self._receive))
-        return made
+        application = web.Application(middlewares=[word_faults(self.refuse), self._refuse_unknown])
+        application.router.add_get("/{bot}", partial(self._answer, self._verify), allow_head=False)
+        application.router.add_post("/{bot}", partial(self._answer, self._receive))
+        return application
 
     @web.middleware
     async def _refuse_unknown(self, request: Request, handler: Handler) -> web.StreamResponse:
         try:
             return await handler(request)
         except web.HTTPMethodNotAllowed as fault:
-            refused = _refusal(request, 405, "method_not_allowed")
-            refused.headers["Allow"] = ", ".join(sorted(fault.allowed_methods))
-            return refused
+            refusal = _refusal(request, 405, "method_not_allowed")
+            refusal.headers["Allow"] = ", ".join(sorted(fault.allowed_methods))
+            return refusal
         except web.HTTPNotFound:
             return _refusal(request, 404, "not_found")
         except StoreUnavailable as fault:
@@ -70,8 +69,10 @@ class WhatsAppCallbacks:
             return _refusal(request, 503, "service_unavailable")
 
     async def _answer(self, answer: Callable[[OpenChannel, Request], Awaitable[Response]], request: Request) -> Response:
-        channel = await _find(self._services, request.match_info["bot"])
-        if channel is None:
+        bot_id = request.match_info["bot"]
+        channel = (await self._services.channels.of_bot(bot_id)).get(NAME)
+        state = await self._services.account_cache.account(channel.account_id) if channel else None
+        if channel is None or state is None or bot_id not in state.bots:
             return _refusal(request, 404, "not_found")
         request[INFO].principal = channel.account_id
         return await answer(channel, request)
@@ -94,12 +95,44 @@ class WhatsAppCallbacks:
         if not secret or len(signatures) != 1 or not reading.is_signed(secret, body, signatures[0]):
             return _refusal(request, 403, "signature_wrong")
         request[INFO].authenticated()
-        told = shapes.parsed(body)
-        if told is None:
+        callback = shapes.parsed(body)
+        if callback is None:
             return _refusal(request, 400, "body_invalid")
-        callback = reading.parse(told, channel.channel.identity or "", self._services.clock())
-        await _store(self._services, channel, callback)
+        await self._store(channel, reading.parse(callback, channel.channel.identity or "", self._services.clock()))
         return _text(200, "")
+
+    async def _store(self, channel: OpenChannel, callback: WhatsAppCallback) -> None:
+        """Store a callback, and begin to answer its new messages. Raises StoreUnavailable."""
+        services, bot_id = self._services, channel.channel.bot_id
+
+        def addressed(message: WhatsAppMessage, kind: str | None = None) -> AddressedMessage:
+            new = NewMessage(channel.account_id, bot_id, NAME, "", message.text, message.key, message.at, kind=kind)
+            return AddressedMessage(message.addresses, new)
+
+        arrived = ReceivedCallback(
+            channel.channel.id,
+            bot_id,
+            NAME,
+            [addressed(message, message.kind) for message in callback.messages],
+            [(addressed(message), sent_digest(bot_id, NAME, message.key)) for message in callback.echoes],
+            [_status(bot_id, status) for status in callback.statuses],
+            callback.moves,
+        )
+        stored = await callbacks.receive(services.db, arrived, services.clock())
+        for user_id in stored.users:
+            services.events.notify((bot_id, NAME, user_id))
+        keys = {digest_of(bot_id, NAME, message.key): message.key for message in callback.messages}
+        messages = sorted(stored.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
+        for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
+            new = list(of_visitor)
+            digest, last = new[-1]
+            # Where the bot answers, the last message is marked as read.
+            is_recent = services.clock() - last.at <= times.DAY_MS
+            is_marked = channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT)
+            sender = cast("WhatsAppSender", services.part(Outbox).sender_of(channel)) if is_marked else None
+            end = sender.receipt(keys[digest]) if sender is not None else None
+            for _, message in new:
+                services.part(ChannelAnswers).begin(channel.account_id, message, end if message is last else None)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault."""
@@ -114,49 +147,6 @@ def _text(status: int, text: str) -> Response:
 def _refusal(request: Request, status: int, code: str) -> Response:
     request[INFO].error = code
     return _text(status, f"{code}\n")
-
-
-async def _find(services: Services, bot_id: str) -> OpenChannel | None:
-    """Find a bot's channel. None where the bot, its account or the channel does not exist."""
-    found = (await services.channels.of_bot(bot_id)).get(NAME)
-    state = await services.account_cache.account(found.account_id) if found else None
-    return found if found is not None and state is not None and bot_id in state.bots else None
-
-
-async def _store(services: Services, channel: OpenChannel, callback: WhatsAppCallback) -> None:
-    """Store a callback, and begin to answer its new messages. Raises StoreUnavailable."""
-    bot_id = channel.channel.bot_id
-    arrived = ReceivedCallback(
-        channel.channel.id,
-        bot_id,
-        NAME,
-        [AddressedMessage(one.addresses, _message(channel, one)._replace(kind=one.kind)) for one in callback.messages],
-        [(AddressedMessage(one.addresses, _message(channel, one)), sent_digest(bot_id, NAME, one.key)) for one in callback.echoes],
-        [_status(bot_id, one) for one in callback.statuses],
-        callback.moves,
-    )
-    done = await callbacks.receive(services.db, arrived, services.clock())
-    for user_id in done.users:
-        services.events.notify((bot_id, NAME, user_id))
-    keys = {digest_of(bot_id, NAME, one.key): one.key for one in callback.messages}
-    messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
-    for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
-        new = list(of_visitor)
-        _answer(services, channel, [message for _, message in new], keys[new[-1][0]])
-
-
-def _answer(services: Services, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:
-    """Begin to answer the new messages of a conversation. Where the bot answers they are marked as read."""
-    last = messages[-1]
-    is_recent = services.clock() - last.at <= times.DAY_MS
-    is_marked = channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT)
-    done = cast("WhatsAppSender", services.part(Outbox).sender_of(channel)).receipt(last_key) if is_marked else None
-    for message in messages:
-        services.part(ChannelAnswers).begin(channel.account_id, message, done if message is last else None)
-
-
-def _message(channel: OpenChannel, one: WhatsAppMessage) -> NewMessage:
-    return NewMessage(channel.account_id, channel.channel.bot_id, NAME, "", one.text, one.key, one.at)
 
 
 def _status(bot_id: str, status: WhatsAppStatus) -> NewStatus:
