@@ -15,7 +15,7 @@ TODAY = {
     "GET /chatbots": (19, 53),
     "message without a model": (56, 266),
     "message with a model": (51, 184),
-    "form of the dashboard": (42, 182),
+    "form of the dashboard": (40, 168),
     "key create": (32, 110),
 }
 AIR = 1.1

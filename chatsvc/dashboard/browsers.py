@@ -2,8 +2,6 @@
 
 import re
 
-from aiohttp.web import Request
-
 from chatsvc.domain.operators import LANGUAGES
 
 DEFAULT, FOREIGN = "tr", "en"  # where no language is named, and where all of them are others
@@ -30,13 +28,10 @@ def name(header: str) -> str:
     return f"{browser}, {system}" if system else browser
 
 
-def language(request: Request, own: str | None = None) -> str:
-    """Return the language of a page: the operator's own, else the one that the browser prefers."""
-    return own if own in LANGUAGES else accepted(request.headers.get("Accept-Language", ""))
-
-
-def accepted(header: str) -> str:
-    """Return the language that an Accept-Language field prefers (RFC 9110, 12.5.4)."""
+def language(header: str, own: str | None = None) -> str:
+    """Return the language of a page: the operator's own, else the one that an Accept-Language field prefers (RFC 9110, 12.5.4)."""
+    if own in LANGUAGES:
+        return own
     best, best_quality = DEFAULT, 0.0
     for part in header.split(","):
         tag, _, parameter = part.partition(";")

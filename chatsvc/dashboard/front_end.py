@@ -11,8 +11,7 @@ from aiohttp import typedefs, web
 from aiohttp.web import Request, Response
 
 from chatsvc.dashboard import browsers, responses
-from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
-from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, REFRESH, Handler, Page
+from chatsvc.dashboard.page import ACCOUNT_ACCESS, CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, REFRESH, Access, Handler, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.responses import with_query
 from chatsvc.dashboard.routes import ROUTES, Route
@@ -67,7 +66,7 @@ class Dashboard:
             response = await self._show_unknown(request, fault)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            response = responses.fault(503, browsers.language(request))
+            response = responses.fault(503, browsers.language(request.headers.get("Accept-Language", "")))
         if response.status >= 400:
             info.error = info.error or f"page_{response.status}"
         return response
@@ -82,7 +81,8 @@ class Dashboard:
         if signed_in is not None and signed_in.session.verified:
             info.authenticated(signed_in.operator.id)
             info.principal = signed_in.operator.id
-        language = browsers.language(request, signed_in.operator.language if signed_in else None)
+        accepted = request.headers.get("Accept-Language", "")
+        language = browsers.language(accepted, signed_in.operator.language if signed_in else None)
         return Page(self._services, request, access, signed_in, language)
 
     async def _show_unknown(self, request: Request, fault: web.HTTPException) -> Response:
@@ -151,7 +151,7 @@ class Dashboard:
         """Word a fault as a page."""
         info = request[INFO]
         info.error = type(fault).__name__
-        return responses.fault(fault.status, browsers.language(request), info.id)
+        return responses.fault(fault.status, browsers.language(request.headers.get("Accept-Language", "")), info.id)
 
 
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:

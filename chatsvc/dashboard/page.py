@@ -4,14 +4,14 @@ A view is a template with its values, a form is a handler whose refusal shows a 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from enum import IntEnum
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from aiohttp.web import Request, Response
 
 from chatsvc import translations
-from chatsvc.dashboard import access, catalogue, formats, responses, wording
-from chatsvc.dashboard.access import ACCOUNT_ACCESS, Access
+from chatsvc.dashboard import catalogue, formats, responses, wording
 from chatsvc.dashboard.fields import NO_FIELDS, Fields, whole_number
 from chatsvc.dashboard.responses import local, put_cookie, with_query
 from chatsvc.dashboard.templating import environment
@@ -35,6 +35,68 @@ LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/s
 REFRESH = "Chatsvc-Refresh"
 _SHOWN_COOKIE = "chatsvc_shown"
 T = TypeVar("T")
+
+
+class Access(IntEnum):
+    """Least access to a page. From READER on it is the role in the account concerned; see Role.
+
+    WAITING is a session that waits for the second factor, SIGNED_IN any complete session.
+    """
+
+    PUBLIC = -2
+    WAITING = -1
+    SIGNED_IN = 0
+    READER = Role.READER
+    EDITOR = Role.EDITOR
+    OWNER = Role.OWNER
+    ADMINISTRATOR = Role.ADMINISTRATOR
+
+
+# The access levels of pages about one account.
+ACCOUNT_ACCESS = (Access.READER, Access.EDITOR, Access.OWNER)
+
+# Path template of a page, the key of its text, the least access, and for the menu the group.
+MENU = (
+    ("/", "navigation.today", Access.READER, "work"),
+    ("/inbox", "navigation.inbox", Access.READER, "work"),
+    ("/conversations", "navigation.conversations", Access.READER, "work"),
+    ("/people", "people.title", Access.READER, "work"),
+    ("/bots", "navigation.bots", Access.READER, "work"),
+    ("/usage", "navigation.usage", Access.READER, "work"),
+    ("/webhooks", "navigation.webhooks", Access.OWNER, "account"),
+    ("/keys", "navigation.keys", Access.OWNER, "account"),
+    ("/operators", "navigation.operators", Access.OWNER, "account"),
+    ("/account", "navigation.account", Access.OWNER, "account"),
+    ("/audit", "navigation.audit", Access.OWNER, "account"),
+    ("/accounts", "navigation.accounts", Access.ADMINISTRATOR, "installation"),
+    ("/system", "navigation.system", Access.ADMINISTRATOR, "installation"),
+)
+BOT_TABS = (
+    ("/bots/{bot}", "navigation.bot_settings", Access.READER, ""),
+    ("/bots/{bot}/knowledge", "navigation.bot_knowledge", Access.READER, ""),
+    ("/bots/{bot}/unanswered", "navigation.bot_unanswered", Access.READER, ""),
+    ("/bots/{bot}/tests", "navigation.bot_tests", Access.READER, ""),
+    ("/bots/{bot}/try", "navigation.bot_try", Access.READER, ""),
+    ("/bots/{bot}/channels", "navigation.bot_channels", Access.OWNER, ""),
+    ("/bots/{bot}/webhook", "navigation.bot_webhook", Access.OWNER, ""),
+)
+
+
+class MenuLink(NamedTuple):
+    """A link of the menu or of the tabs. A group begins where `group` differs."""
+
+    path: str
+    text: str
+    group: str
+    is_current: bool
+
+
+def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: Callable[[Access], bool], **params: str) -> list[MenuLink]:
+    """Return the links to pages that the operator may see. The longest one that begins `path` is current."""
+    visible = [(template.format(**params), text, group) for template, text, least, group in entries if may_see(least)]
+    above = [target for target, _, _ in visible if path == target or (target != "/" and path.startswith(target + "/"))]
+    current = max(above, key=len, default=None)
+    return [MenuLink(target, text, group, target == current) for target, text, group in visible]
 
 
 class Page:
@@ -147,7 +209,7 @@ class Page:
 
     def close(self) -> None:
         """Close the uploads of the form."""
-        if self._fields is not None:
+        if self._fields is not None and self._fields.form.uploads:
             self._fields.form.__exit__()
 
     def require_confirmation(self, operation: str, fields: Fields) -> None:
@@ -241,11 +303,11 @@ class Page:
         return time if zone == self.timezone else f"{time} ({zone})"
 
     @cached_property
-    def menu(self) -> list[access.MenuLink]:
-        return access.links(access.MENU, self.path, self.may_see) if self.is_signed_in else []
+    def menu(self) -> list[MenuLink]:
+        return links(MENU, self.path, self.may_see) if self.is_signed_in else []
 
-    def bot_tabs(self, bot: str) -> list[access.MenuLink]:
-        return access.links(access.BOT_TABS, self.path, self.may_see, bot=bot)
+    def bot_tabs(self, bot: str) -> list[MenuLink]:
+        return links(BOT_TABS, self.path, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> Response:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""

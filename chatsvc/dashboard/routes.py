@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from chatsvc.dashboard.access import Access
-from chatsvc.dashboard.page import Handler
+from chatsvc.dashboard.page import Access, Handler
 from chatsvc.dashboard.pages import (
     accounts,
     audit,
@@ -25,7 +24,6 @@ from chatsvc.dashboard.pages import (
     sites,
     system,
     today,
-    unanswered,
     usage,
     webhooks,
 )
@@ -101,10 +99,10 @@ ROUTES = (
     Route("/bots/{bot}/knowledge/{entry}", READER, knowledge_entry.show, knowledge_entry.submit),
     Route("/bots/{bot}/knowledge/{entry}/remove", READER, post=knowledge_entry.remove),
     Route("/bots/{bot}/knowledge/{entry}/preview", READER, post=knowledge_entry.preview_removal),
-    Route("/bots/{bot}/unanswered", READER, unanswered.show),
-    Route("/bots/{bot}/unanswered/answer", READER, post=unanswered.answer),
-    Route("/bots/{bot}/unanswered/add", READER, post=unanswered.add),
-    Route("/bots/{bot}/unanswered/forget", READER, post=unanswered.forget),
+    Route("/bots/{bot}/unanswered", READER, knowledge_entry.show_unanswered),
+    Route("/bots/{bot}/unanswered/answer", READER, post=knowledge_entry.begin_answer),
+    Route("/bots/{bot}/unanswered/add", READER, post=knowledge_entry.add_phrasings),
+    Route("/bots/{bot}/unanswered/forget", READER, post=knowledge_entry.forget),
     Route("/bots/{bot}/tests", READER, bot_tests.show, bot_tests.add),
     Route("/bots/{bot}/tests/remove", READER, post=bot_tests.remove),
     Route("/bots/{bot}/tests/run", READER, post=bot_tests.run),

@@ -80,13 +80,13 @@ class HttpConnection(web.RequestHandler):
             self._wire.abort()
 
     def pause(self) -> None:
-        """Stop reading; see Limited."""
+        """Stop reading: the connection waits for its limits."""
         self._deadline.cancel()
         if self._wire is not None:
             self._wire.pause_reading()
 
     def proceed(self) -> None:
-        """Begin to read; see Limited."""
+        """Begin or continue to read."""
         if self._wire is not None and not self._wire.is_closing():
             self._wire.resume_reading()
             self._deadline.cancel()

@@ -1,7 +1,8 @@
 """Limits of connections: of unknown callers in all and for each address, and of each key.
 
 A connection counts as an unknown caller's until a request on it is authenticated, and again once that request is answered. One over
-the limits waits unread until another ends or an idle one is closed in its favour. The bytes of bodies are counted here too.
+the limits waits unread until another ends or an idle one is closed in its favour. Those without a `share`, the address or network that
+they count for, have no limit of an address. The bytes of bodies are counted here too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from chatsvc.web.connection import HttpConnection
 
 T = TypeVar("T")
 
@@ -20,32 +24,6 @@ LOOKED_AT = 16  # waiting connections of an address that are asked whether they 
 LOOK_EVERY_S = 0.1
 WAITING_FACTOR = 4  # waiting connections for each one that `limits.connections` allows
 MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are unknown
-
-
-class Limited(Protocol):
-    """A connection, as its limits see it. `share` is the address or network that it counts for; None has no limit."""
-
-    share: str | None
-
-    def pause(self) -> None:
-        """Stop reading."""
-        ...
-
-    def proceed(self) -> None:
-        """Begin or continue to read."""
-        ...
-
-    def abort(self) -> None:
-        """Close at once."""
-        ...
-
-    def has_arrived(self) -> bool:
-        """Report whether bytes wait unread in the socket."""
-        ...
-
-    def close_if_idle(self) -> bool:
-        """Close the connection unless a request has arrived on it. Return whether it is closing."""
-        ...
 
 
 def _decrement(counts: Counter[T], name: T) -> None:
@@ -59,16 +37,16 @@ class ConnectionLimits:
 
     def __init__(self, connections: int, per_address: int, per_key: int) -> None:
         self._connections, self._per_address, self._per_key = connections, per_address, per_key
-        self._counted: set[Limited] = set()
+        self._counted: set[HttpConnection] = set()
         self._shares: Counter[str | None] = Counter()  # connections that are counted, and requests forwarded by proxies
         self._keys: Counter[str] = Counter()
-        self._key_of: dict[Limited, str] = {}
-        self._idle: dict[Limited, float] = {}  # since when, the longest idle first
-        self._waiting: dict[str | None, dict[Limited, asyncio.TimerHandle]] = {}
+        self._key_of: dict[HttpConnection, str] = {}
+        self._idle: dict[HttpConnection, float] = {}  # since when, the longest idle first
+        self._waiting: dict[str | None, dict[HttpConnection, asyncio.TimerHandle]] = {}
         self._is_looking = False
         self._body_bytes = 0
 
-    def enter(self, connection: Limited) -> None:
+    def enter(self, connection: HttpConnection) -> None:
         """Count a new connection, or let it wait unread."""
         if self._has_room(connection.share):
             self.set_idle(connection)
@@ -82,7 +60,7 @@ class ConnectionLimits:
             next(reversed(crowd)).abort()
         self._look_for_idle()
 
-    def leave(self, connection: Limited) -> None:
+    def leave(self, connection: HttpConnection) -> None:
         """Forget a connection that is closed."""
         self._idle.pop(connection, None)
         key = self._key_of.pop(connection, None)
@@ -91,7 +69,7 @@ class ConnectionLimits:
         if not self._stop_waiting(connection) and connection in self._counted:
             self._uncount(connection)
 
-    def authenticated(self, connection: Limited, key: str | None) -> None:
+    def authenticated(self, connection: HttpConnection, key: str | None) -> None:
         """Count a connection for its key, if that has room, instead of its address while its request is answered."""
         if connection not in self._counted or (key is not None and self._keys[key] >= self._per_key):
             return
@@ -101,7 +79,7 @@ class ConnectionLimits:
             self._key_of[connection] = key
         self._uncount(connection)
 
-    def set_idle(self, connection: Limited) -> None:
+    def set_idle(self, connection: HttpConnection) -> None:
         """Note that a connection is kept for its next request. It counts again."""
         key = self._key_of.pop(connection, None)
         if key is not None:
@@ -112,7 +90,7 @@ class ConnectionLimits:
         self._idle.pop(connection, None)  # the longest idle stands first
         self._idle[connection] = asyncio.get_running_loop().time()
 
-    def may_keep(self, connection: Limited) -> bool:
+    def may_keep(self, connection: HttpConnection) -> bool:
         """Report whether a connection may be kept after its response: nobody waits for its room, or it has room of its own."""
         if connection not in self._counted:
             return self._has_room(connection.share)
@@ -145,7 +123,7 @@ class ConnectionLimits:
     def _has_room(self, share: str | None) -> bool:
         return len(self._counted) < self._connections and (share is None or self._shares[share] < self._per_address)
 
-    def _uncount(self, connection: Limited) -> None:
+    def _uncount(self, connection: HttpConnection) -> None:
         self._counted.remove(connection)
         _decrement(self._shares, connection.share)
         if self._waiting:
@@ -161,11 +139,11 @@ class ConnectionLimits:
                 connection.proceed()
                 return
 
-    def _first_asking(self, share: str | None) -> Limited | None:
+    def _first_asking(self, share: str | None) -> HttpConnection | None:
         """Return a waiting connection that has sent something, of those that wait longest."""
         return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
 
-    def _stop_waiting(self, connection: Limited) -> bool:
+    def _stop_waiting(self, connection: HttpConnection) -> bool:
         """Take a connection out of those that wait. Return whether it was among them."""
         crowd = self._waiting.get(connection.share, {})
         timer = crowd.pop(connection, None)

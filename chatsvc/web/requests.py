@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion11, web
 
 from chatsvc.web.faults import BodiesOverload, HttpFault, TooManyRequests
-from chatsvc.web.limits import ConnectionLimits, Limited
+from chatsvc.web.limits import ConnectionLimits
+
+if TYPE_CHECKING:
+    from chatsvc.web.connection import HttpConnection
 
 UNMATCHED = "other"
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
@@ -26,7 +30,7 @@ class RequestInfo:
     body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
     """
 
-    def __init__(self, client_address: str, limits: ConnectionLimits, connection: Limited) -> None:
+    def __init__(self, client_address: str, limits: ConnectionLimits, connection: HttpConnection) -> None:
         self.id = new_request_id()
         self.client_address = client_address
         self.route = UNMATCHED

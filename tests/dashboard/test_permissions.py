@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.page import Access
 from chatsvc.dashboard.routes import Route
 from chatsvc.domain.actors import Role
 from chatsvc.domain.opening_hours import DAYS

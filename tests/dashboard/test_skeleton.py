@@ -45,7 +45,7 @@ async def test_a_failed_sign_in_keeps_the_address_and_not_the_password(anyone: C
     ],
 )
 def test_the_browser_chooses_between_two_languages(header: str, language: str) -> None:
-    assert browsers.accepted(header) == language
+    assert browsers.language(header) == language
 
 
 @pytest.mark.parametrize(("header", "name"), BROWSERS)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from chatsvc.dashboard.access import Access
+from chatsvc.dashboard.page import Access
 from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.domain.websites import Site as Website
 from chatsvc.services.accounts import bot_files
