@@ -137,18 +137,13 @@ async def csv_of(client: Client, path: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO((await client.get(path)).body.removeprefix("\ufeff"))))
 
 
-def test_stacked_bars_stand_on_each_other_and_leave_zeros_out() -> None:
+def test_stacked_bars_stand_on_each_other_and_are_measured_against_a_round_number() -> None:
     chart = usage.chart("talks", ["one", "two", "three"], [0, 1], [(5, 0, 5), (0, 0, 0)], ["a", "b"])
     assert (chart.top, chart.width, chart.totals) == (10, 20, [5, 0, 5])
     assert chart.bars == [("a", [("one", "M1.5 100v-50h7v50z"), ("three", "M1.5 50v-50h7v50z")]), ("b", [])]
-
-
-@pytest.mark.parametrize(("key", "highest", "top"), [("talks", 1, 2), ("talks", 12, 16), ("talks", 18, 20), ("cost", 12, 15)])
-def test_half_of_the_edge_of_a_chart_of_counts_is_a_number(key: str, highest: int, top: int) -> None:
-    assert usage.chart(key, ["one"], [0], [(highest,)], ["a"]).top == top
-
-
-def test_bars_are_measured_against_a_round_number() -> None:
+    # Half of the edge of a chart of counts is a number too.
+    for key, highest, top in (("talks", 1, 2), ("talks", 12, 16), ("talks", 18, 20), ("cost", 12, 15)):
+        assert usage.chart(key, ["one"], [0], [(highest,)], ["a"]).top == top
     assert [usage.ceiling(value) for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 3, 15, 25, 30, 1000, 1000]
 
 

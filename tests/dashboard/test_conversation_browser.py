@@ -86,21 +86,6 @@ async def test_a_saved_reply_is_chosen_by_a_slash_and_sent_by_keys(tabs: Tabs, a
     assert await box.input_value() == "And"
 
 
-async def test_a_reply_and_a_note_are_written_without_a_script(tabs: Tabs, address: str) -> None:
-    page = await tabs("editor", 375, java_script_enabled=False)
-    await page.goto(address)
-    await page.fill(REPLY, "First:")
-    await page.select_option("select[name=saved]", "greeting")
-    await page.click("button[value=saved]")
-    assert await page.input_value(REPLY) == "First:\n\nHello Deniz, this is Ada."
-    await page.click("[data-action='conversation.reply'] [data-main]")
-    assert "First:" in await page.locator("#messages").inner_text()
-    await page.click(".note-form summary")
-    await page.fill(".note-form textarea", "A good customer")
-    await page.click(".note-form button")
-    assert await in_sight(page, "#messages li.note")
-
-
 async def test_a_thread_that_was_scrolled_back_stays_at_its_place(site: Site, tabs: Tabs, address: str) -> None:
     page = await tabs("editor", 1200)
     await page.clock.install()

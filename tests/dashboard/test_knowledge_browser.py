@@ -26,22 +26,6 @@ async def test_the_search_beside_the_editor_follows_what_is_typed(site: Site, ta
     assert await page.input_value("textarea[name=answer]") == "Half written"
 
 
-async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, tabs: Tabs) -> None:
-    page = await tabs("editor", java_script_enabled=False)
-    await page.goto(f"{site.app.url}/bots/{site.mine.bot}/knowledge/new")
-    await page.fill("textarea[name=answer]", "Half written")
-    await page.fill("input[name=q]", "rent a bicycle")
-    await page.click("aside button")
-    await expect(page.locator(FOUND)).to_contain_text("Do you rent bicycles?")
-    assert await page.input_value("textarea[name=answer]") == "Half written"
-    await page.fill("input[name=question]", "Do you deliver?")
-    await page.click("text=Preview first")
-    while not await page.get_by_text("Back to the editor").count():  # without a script the visitor looks again
-        await page.reload()
-    await page.click("text=Back to the editor")
-    assert await page.input_value("input[name=question]") == "Do you deliver?"
-
-
 @pytest.mark.parametrize(("scripts", "asked"), [(True, "can parrots ride along"), (False, "what if the helmet falls off")])
 async def test_a_question_is_added_to_any_entry_and_another_deleted(site: Site, tabs: Tabs, axe: str, scripts: bool, asked: str) -> None:
     bot = await site.do("bot.show", bot=site.mine.bot)

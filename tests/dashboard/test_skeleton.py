@@ -140,10 +140,6 @@ async def test_a_strangers_account_is_a_missing_one(site: Site, owner: Client, a
     assert (answer.status, "Strangers" in answer.text) == (404, False)
 
 
-async def test_nothing_is_shown_once_without_a_form_before(owner: Client) -> None:
-    assert (await owner.get("/shown")).status == 410
-
-
 async def test_a_browser_signs_in_with_the_keyboard_alone(site: Site, tabs: Tabs) -> None:
     page, faults = await tabs(), list[str]()
     page.on("console", lambda message: faults.append(message.text))

@@ -25,18 +25,8 @@ HOLLOW = {"field": "forms.quote.fields.1.name", "code": "field_without_name", "f
 MADE = ("acts.", "countries.", "languages.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_", "file_words.")
 # Sections of other parts than pages.
 ELSEWHERE = (
-    "changes",
-    "causes",
-    "commands",
-    "bot_file_faults",
-    "bot_file_words",
-    "file_faults",
-    "mail_texts",
-    "opening_hours",
-    "problems",
-    "team_notices",
-    "test_reasons",
-    "weak_spots",
+    *("changes", "causes", "commands", "bot_file_faults", "bot_file_words", "file_faults", "mail_texts", "opening_hours"),
+    *("problems", "team_notices", "test_reasons", "weak_spots"),
 )
 
 
@@ -79,22 +69,15 @@ def test_a_text_is_there_in_both_languages_with_the_same_placeholders() -> None:
     assert [key for key in translations.texts() if not is_complete(key)] == []
 
 
-def test_every_text_is_used() -> None:
-    beginnings = tuple(one for one in LITERALS if one.endswith(("_", ".")))
+def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
+    known, beginnings = translations.texts().keys(), tuple(one for one in LITERALS if one.endswith(("_", ".")))
     notices = {f"done.{name}" for text in SOURCES.values() for name in re.findall(r'done="(\w+)"', text)}
     general = {"done.saved", "done.created", "done.removed", "done.sent"}
-    pages = [key for key in translations.texts() if key.partition(".")[0] not in ELSEWHERE]
-    unused = [key for key in pages if key not in LITERALS | notices | general and not key.startswith((*MADE, *beginnings))]
-    assert unused == []
-
-
-def test_every_text_that_is_used_is_there() -> None:
-    known = translations.texts().keys()
+    pages = [key for key in known if key.partition(".")[0] not in ELSEWHERE]
+    assert [key for key in pages if key not in LITERALS | notices | general and not key.startswith((*MADE, *beginnings))] == []
     used = {key for text in SOURCES.values() for key in re.findall(r"""\b(?:t|text)\(["']([a-z_]+\.[a-z0-9_]+)["'][,)]""", text)}
     assert used
-    assert used - known == set()
-    notices = {f"done.{name}" for text in SOURCES.values() for name in re.findall(r'done="(\w+)"', text)}
-    assert notices - known == set()
+    assert (used | notices) - known == set()
 
 
 def test_every_refusal_has_its_sentence_and_its_facts() -> None:
@@ -133,11 +116,10 @@ def test_every_recorded_operation_has_its_name() -> None:
     assert {key.removeprefix("acts.") for key in translations.texts() if key.startswith("acts.")} == recorded
 
 
-def test_an_unknown_language_or_key_is_an_error() -> None:
+@pytest.mark.parametrize(("language", "key"), [("de", "login.title"), ("en", "login.nothing")])
+def test_an_unknown_language_or_key_is_an_error(language: str, key: str) -> None:
     with pytest.raises(KeyError):
-        catalogue.text("de", "login.title")
-    with pytest.raises(KeyError):
-        catalogue.text("en", "login.nothing")
+        catalogue.text(language, key)
 
 
 INSTANT = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z

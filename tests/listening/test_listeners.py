@@ -131,28 +131,19 @@ async def test_a_socket_that_was_left_behind_is_replaced(config: Config, path: P
         writer.close()
 
 
-async def test_a_socket_on_which_somebody_listens_is_left_alone(config: Config, path: Path) -> None:
+@pytest.mark.parametrize("kind", ["a socket on which somebody listens", "no socket", "no folder"])
+async def test_what_cannot_be_replaced_is_told_and_left_alone(config: Config, path: Path, kind: str) -> None:
     with socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(path))
-        other.listen()
-        with pytest.raises(CommandError, match="cannot listen on unix:"):
-            async with App(on_socket(config, path)):
+        if kind == "no socket":
+            path.touch(mode=0o600)  # noqa: ASYNC240  # one file, before anything runs
+        elif kind != "no folder":
+            other.bind(str(path))
+            other.listen()
+        before, wanted = mode(path), path / "deeper" if kind == "no folder" else path
+        with pytest.raises(CommandError, match="No such file or directory" if kind == "no folder" else "cannot listen on unix:"):
+            async with App(on_socket(config, wanted)):
                 pass
-        assert mode(path)
-
-
-async def test_what_is_no_socket_is_never_removed(config: Config, path: Path) -> None:
-    path.touch(mode=0o600)  # noqa: ASYNC240  # one file, before anything runs
-    with pytest.raises(CommandError, match="cannot listen on unix:"):
-        async with App(on_socket(config, path)):
-            pass
-    assert mode(path) == 0o600
-
-
-async def test_a_folder_that_is_not_there_is_told(config: Config, path: Path) -> None:
-    with pytest.raises(CommandError, match="No such file or directory"):
-        async with App(on_socket(config, path / "deeper")):
-            pass
+        assert mode(path) == before
 
 
 async def test_a_refused_key_is_logged_with_the_address_for_which_the_proxy_asks(

@@ -91,6 +91,15 @@ async def frame(caller: Caller) -> Frame:
     return await widget(caller)
 
 
+async def held(frame: Frame, last: str, more: str = "") -> asyncio.Task[tuple[int, Any]]:
+    """Begin a read behind a message, and wait until it is held."""
+    read = asyncio.create_task(frame.read(f"after={last}&wait=1&known=bot-0{more}"))
+    async with asyncio.timeout(10):
+        while not frame.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
+            await asyncio.sleep(0.01)
+    return read
+
+
 def texts(answer: Any) -> list[tuple[str, str]]:
     return [(message["role"], message["text"]) for message in answer["messages"]]
 
@@ -217,12 +226,13 @@ async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_w
 
 async def test_what_the_owner_wrote_is_no_template(caller: Caller) -> None:
     made = await widget(caller, title="Sale {{style}} {{data}} {{no-such}} {{privacy}}", privacy_url="https://example.com/?{{data}}")
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "{{style}} {{title}} {name} \\1"})
-    response = await made.open()
-    page = await response.text()
+    assert made.data["suggestions"] == []
+    wording = {"greeting": "{{style}} {{title}} {name} \\1", "suggestions": ["Where can I park?", "{{data}}"]}
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **wording})
+    page = await (await made.open()).text()
     assert '<h1 dir="auto">Sale {{style}} {{data}} {{no-such}} {{privacy}}</h1>' in page
     assert 'href="https://example.com/?{{data}}"' in page
-    assert made.data["greeting"] == ["{{style}} {{title}} {name} \\1"]
+    assert (made.data["greeting"], made.data["suggestions"]) == ([wording["greeting"]], wording["suggestions"])
     assert page.count("<style>") == page.count("</style>") == page.count('id="data"') == 1
 
 
@@ -372,12 +382,9 @@ async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: 
     _, answer = await frame.send("hello")
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     named = {"conversation": conversation.id}
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"))
-    async with asyncio.timeout(10):
-        while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
-            await asyncio.sleep(0.01)
+    read = await held(frame, answer["messages"][-1]["id"])
     written = await perform(caller.app.services, ADMIN, "conversation.reply", {**named, "text": "Ada here"})
-    status, news = await asyncio.wait_for(held, 20)
+    status, news = await asyncio.wait_for(read, 20)
     assert (status, news["handling"], texts(news)) == (200, "operator", [("operator", "Ada here")])
     assert news["messages"][0]["author"] == "root"
     thread = await perform(caller.app.services, ADMIN, "conversation.show", named)
@@ -411,25 +418,19 @@ async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller)
     _, answer = await frame.send("hello")
     last = answer["messages"][-1]["id"]
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    held = asyncio.create_task(frame.read(f"after={last}&wait=1&known=bot-0&typing=1"))
-    key, events = (caller.bot, "web", conversation.user_id), caller.app.services.events
-    async with asyncio.timeout(10):
-        while not (events.waiting and events.is_typing(key, "visitor")):  # noqa: ASYNC110  # the read has no other sign
-            await asyncio.sleep(0.01)
+    read = await held(frame, last, "&typing=1")
+    assert caller.app.services.events.is_typing((caller.bot, "web", conversation.user_id), "visitor")
     await perform(caller.app.services, ADMIN, "conversation.type", {"conversation": conversation.id})
-    assert (await asyncio.wait_for(held, 20))[1]["typing"] is True
+    assert (await asyncio.wait_for(read, 20))[1]["typing"] is True
     # A widget that shows another state is answered at once.
     assert (await asyncio.wait_for(frame.read(f"after={last}&wait=1&known=bot-0"), 20))[1]["typing"] is True
 
 
 async def test_a_held_read_ends_when_the_service_stops(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"))
-    async with asyncio.timeout(10):
-        while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
-            await asyncio.sleep(0.01)
+    read = await held(frame, answer["messages"][-1]["id"])
     caller.app.services.events.close()
-    assert (await asyncio.wait_for(held, 20))[0] == 200
+    assert (await asyncio.wait_for(read, 20))[0] == 200
     # What comes on connections that are still open is answered.
     assert (await frame.send("again"))[1]["messages"][-1]["text"] == "echo: again"
 
@@ -448,15 +449,6 @@ async def test_outside_of_the_hours_a_request_is_left(frame: Frame, caller: Call
     await leave_a_request_outside_of_the_hours(caller, wish, say)
 
 
-async def test_suggestions_are_those_that_the_owner_wrote(frame: Frame, caller: Caller) -> None:
-    await frame.open()
-    assert frame.data["suggestions"] == []
-    asked = ["Where can I park?", "When is breakfast?"]
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "suggestions": asked})
-    await frame.open()
-    assert frame.data["suggestions"] == asked
-
-
 async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(
     frame: Frame, caller: Caller, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,9 +459,9 @@ async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(
     other.data = frame.data
     _, others = await other.send(key="a-key-of-another-visitor")
     query = f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"
-    held = [asyncio.create_task(frame.read(query)) for _ in range(web_visits.HELD_OF_A_VISITOR + 3)]
-    await until(lambda: sum(not read.done() for read in held) <= web_visits.HELD_OF_A_VISITOR)
-    assert sum(not read.done() for read in held) == web_visits.HELD_OF_A_VISITOR
+    reads = [asyncio.create_task(frame.read(query)) for _ in range(web_visits.HELD_OF_A_VISITOR + 3)]
+    await until(lambda: sum(not read.done() for read in reads) <= web_visits.HELD_OF_A_VISITOR)
+    assert sum(not read.done() for read in reads) == web_visits.HELD_OF_A_VISITOR
     # Another visitor at the address has what is left of its share.
     query = f"after={others['messages'][-1]['id']}&wait=1&known=bot-0"
     more = [asyncio.create_task(other.read(query)) for _ in range(8)]
@@ -478,7 +470,7 @@ async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(
     # What is held is answered, and its place is free again.
     await frame.send("news", after=answer["messages"][-1]["id"])
     await other.send("news", after=others["messages"][-1]["id"])
-    assert [status for status, _ in await asyncio.wait_for(asyncio.gather(*held, *more), 10)] == [200] * 19
+    assert [status for status, _ in await asyncio.wait_for(asyncio.gather(*reads, *more), 10)] == [200] * 19
     again = asyncio.create_task(frame.read(f"after={(await frame.read())[1]['messages'][-1]['id']}&wait=1&known=bot-0"))
     await asyncio.wait([again], timeout=1)
     assert not again.done()

@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from playwright.async_api import Browser, BrowserContext, Error, Page, Route
 
-from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import times
 from chatsvc.domain.models import Entry
@@ -24,8 +23,7 @@ from chatsvc.store import knowledge
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.platforms.browsing import HostSite, choose, frame_of, log_of, opened, say, sees, until
-from tests.platforms.conftest import begun, offer_rooms
-from tests.postgres import store_of_test
+from tests.platforms.conftest import offer_rooms
 from tests.store import support
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
@@ -198,22 +196,6 @@ async def test_times_are_in_the_visitors_form(browser: Browser, site: HostSite) 
         frame = await opened(await context.new_page(), site)
         assert re.fullmatch(expected, await frame.locator(".turn time").first.inner_text())
         await context.close()
-
-
-async def test_the_owners_looks_take_effect_in_a_page_that_stays_as_it_is(page: Page, site: HostSite, caller: Caller) -> None:
-    site.attributes = 'data-position="right" data-color="#ffee00"'
-    looks = {"color": "#102030", "position": "left", "launcher": "Questions?"}
-    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **looks})
-    frame = await opened(page, site)
-    assert await frame.evaluate("getComputedStyle(document.querySelector('header')).backgroundColor") == "rgb(16, 32, 48)"
-    box = await (await frame.frame_element()).bounding_box()
-    assert box is not None
-    assert box["x"] < 100
-    await page.keyboard.press("Escape")
-    assert not await (await frame.frame_element()).is_visible()
-    # The button is in the left corner, and as wide as its words.
-    await page.mouse.click(120, 750)
-    assert await (await frame.frame_element()).is_visible()
 
 
 async def test_a_button_calls_a_person_or_asks_to_be_called_back(page: Page, site: HostSite, caller: Caller) -> None:
@@ -395,23 +377,6 @@ async def test_without_a_network_messages_wait_in_sight_and_go_in_their_order_wh
     assert await chat.locator("[data-action=retry]").count() == 0
 
 
-@pytest.mark.usefixtures("hasty")
-async def test_a_restarted_service_goes_on_with_the_conversation(
-    chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine
-) -> None:
-    await say(chat, "before")
-    await sees(chat, "echo: before")
-    port = app.port
-    await app.stop()
-    await say(chat, "meanwhile")
-    await chat.locator("[data-action=retry]").wait_for()
-    async with App(replace(config, server=replace(config.server, port=port)), clock, store=store_of_test()) as again:
-        again.services.engines["anthropic"] = engine
-        await sees(chat, "echo: meanwhile", 40)
-        assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
-    await chat.close()
-
-
 async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
     engine.script = failing("timeout")
     await say(chat, "Hello, is anybody there?")
@@ -521,22 +486,6 @@ async def test_a_download_has_the_whole_of_a_long_conversation(chat: Page, monke
         await choose(chat, "download")
     text = (await (await download.value).path()).read_text("utf-8")
     assert re.findall("message [0-9]", text) == [f"message {number}" for number in (0, 0, 1, 1, 2, 2)]
-
-
-async def test_a_late_answer_does_not_bring_back_what_was_before_a_start_anew(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.gate = asyncio.Event()
-    await say(chat, "old")
-    await begun(engine, 1)
-    await choose(chat, "anew")
-    engine.gate.set()
-    await chat.wait_for_timeout(700)
-    assert len(await log_of(chat)) == 1
-    assert await chat.evaluate("localStorage.length") == 0
-    await say(chat, "new")
-    await sees(chat, "echo: new")
-    assert (await log_of(chat))[1:] == ["new", "echo: new"]
-    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    assert [one.message_count for one in listed] == [2, 2]
 
 
 async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site: HostSite, caller: Caller) -> None:

@@ -14,7 +14,7 @@ from chatsvc.config import Config
 from chatsvc.services.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.platforms.browsing import HostSite, choose, log_of, opened, say, sees, until
+from tests.platforms.browsing import HostSite, choose, log_of, say, sees, until
 from tests.platforms.conftest import begun
 from tests.proxy import Fault, Link, Proxy, hangs
 
@@ -128,43 +128,12 @@ async def test_a_service_that_restarts_during_a_reply_gives_it_once(
     await chat.close()
 
 
-async def test_frames_without_storage_and_referrer_talk(page: Page, site: HostSite, caller: Caller) -> None:
-    # Chromium blocks the storage of frames of other sites here; the page names itself to nobody.
-    site.head = '<meta name="referrer" content="no-referrer">'
-    frame = await opened(page, site)
-    blocked = "(() => { try { localStorage.length; return false } catch { return true } })()"
-    assert await frame.evaluate(blocked)
-    for text in ("one", "two"):
-        await say(frame, text)
-        await sees(frame, f"echo: {text}")
-    assert await counts(caller) == [4]
-
-
 async def other_tab(context: BrowserContext, site: HostSite) -> Page:
     """Open the conversation in one more tab."""
     tab = await context.new_page()
     await tab.goto(f"{site.service}/chat/{site.bot}")
     await tab.wait_for_selector("[data-action=send]")
     return tab
-
-
-async def test_starting_anew_in_one_tab_clears_the_others_and_keeps_unsent_words(
-    chat: Page, context: BrowserContext, site: HostSite, caller: Caller
-) -> None:
-    await say(chat, "hello")
-    await sees(chat, "echo: hello")
-    other = await other_tab(context, site)
-    await sees(other, "echo: hello")
-    await other.get_by_role("textbox").fill("half a sentence")
-    await choose(chat, "anew")
-    await until(other, "document.querySelectorAll('[role=log] .said').length === 1")
-    assert await other.get_by_role("textbox").input_value() == "half a sentence"
-    await other.locator("[data-action=send]").click()
-    await sees(other, "echo: half a sentence")
-    await sees(chat, "echo: half a sentence")
-    for tab in (chat, other):
-        assert (await log_of(tab))[1:] == ["half a sentence", "echo: half a sentence"]
-    assert await counts(caller) == [2, 2]
 
 
 async def test_starting_anew_while_another_tab_sends_brings_nothing_back(
