@@ -33,7 +33,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of judged questions. Tallies can be added."""
+    """Counts of judged questions, and shares of them. Tallies can be added."""
 
     asked: int = 0  # questions that the knowledge has an answer to
     first: int = 0  # of these: the right entry is the first hit
@@ -51,17 +51,14 @@ class Tally:
 
     @property
     def accuracy(self) -> float:
-        """Share of the questions whose first hit is right."""
         return _share(self.first, self.asked)
 
     @property
     def recall3(self) -> float:
-        """Share of the questions with the right entry among the first three."""
         return _share(self.three, self.asked)
 
     @property
     def recall5(self) -> float:
-        """Share of the questions with the right entry among the first five."""
         return _share(self.five, self.asked)
 
     @property
@@ -71,27 +68,22 @@ class Tally:
 
     @property
     def precision_in_all(self) -> float:
-        """Share of the answers that are right, those to foreign questions counted as wrong."""
         return _share(self.right, self.answered + self.misled)
 
     @property
     def answered_rightly(self) -> float:
-        """Share of the questions that get the right answer."""
         return _share(self.right, self.asked)
 
     @property
     def refused(self) -> float:
-        """Share of the foreign questions that are not answered."""
         return 1.0 - _share(self.misled, self.foreign, 0.0)
 
     @property
     def silent(self) -> float:
-        """Share of the foreign questions that are not even asked back."""
         return _share(self.abstained, self.foreign)
 
     @property
     def ask_coverage(self) -> float:
-        """Share of unanswered questions whose right entry is among the three offered."""
         return _share(self.offered, self.asked - self.right)
 
 
@@ -108,17 +100,15 @@ def judge(index: KnowledgeIndex, questions: Iterable[Question], language: str | 
         if question.expected is None:
             total += Tally(foreign=1, misled=answers, abstained=finding.decision == "abstain")
             continue
-        place = ids.index(question.expected) if question.expected in ids else len(ids)
-        found = question.expected in ids
-        right = answers and found and place == 0
+        rank = ids.index(question.expected) if question.expected in ids else len(ids) + 5
         total += Tally(
             asked=1,
-            first=found and place == 0,
-            three=found and place < _ASKED_BACK,
-            five=found and place < 5,
+            first=rank == 0,
+            three=rank < _ASKED_BACK,
+            five=rank < 5,
             answered=answers,
-            right=right,
-            offered=asks and found and place < _ASKED_BACK,
+            right=answers and rank == 0,
+            offered=asks and rank < _ASKED_BACK,
         )
     return total
 
@@ -157,15 +147,10 @@ def clinc(
     data = json.loads(path.read_text(encoding="utf-8"))
     chance = random.Random(seed)
     names = sorted({intent for _, intent in data["train"]})
-    kept = sorted(chance.sample(names, intents)) if intents else names
-    texts: dict[str, list[str]] = {name: [] for name in kept}
-    for text, intent in data["train"]:
-        if intent in texts:
-            texts[intent].append(text)
-    entries = []
-    for name, all_of in texts.items():
-        first, *rest = chance.sample(all_of, phrasings)
-        entries.append(Entry(name, first, tuple(rest), "-", "en"))
+    own = sorted(chance.sample(names, intents)) if intents else names
+    texts = {name: [text for text, intent in data["train"] if intent == name] for name in own}
+    drawn = {name: chance.sample(of_intent, phrasings) for name, of_intent in texts.items()}
+    entries = [Entry(name, first, tuple(rest), "-", "en") for name, (first, *rest) in drawn.items()]
     return entries, [Question(text, intent if intent in texts else None) for part in asked for text, intent in data[part]]
 
 

@@ -22,8 +22,8 @@ SECOND = "== three | SHOP || ada\nWhere is the shop?\n"
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("conversations_bench", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
@@ -33,12 +33,8 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A set with two files of conversations."""
-    for name, text in {
-        "bots.json": json.dumps(BOTS),
-        "kb/shop.md": KNOWLEDGE,
-        "talks/a1.txt": FIRST,
-        "talks/a2.txt": SECOND,
-    }.items():
+    files = {"bots.json": json.dumps(BOTS), "kb/shop.md": KNOWLEDGE, "talks/a1.txt": FIRST, "talks/a2.txt": SECOND}
+    for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
     return tmp_path
@@ -70,43 +66,24 @@ def test_a_user_who_speaks_in_a_later_file_comes_back_later(bench: Any, folder: 
 
 
 def test_the_same_reply_in_a_row_is_marked_within_a_conversation(bench: Any) -> None:
-    said = [exchange(bench, "ada", 1, "Yes."), exchange(bench, "ada", 2, "Yes."), exchange(bench, "bob", 1, "Yes.")]
-    bench.mark(said)
-    assert [one.remarks for one in said] == [[], ["repeated"], []]
+    replies = [exchange(bench, "ada", 1, "Yes."), exchange(bench, "ada", 2, "Yes."), exchange(bench, "bob", 1, "Yes.")]
+    bench.mark(replies)
+    assert [one.remarks for one in replies] == [[], ["repeated"], []]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "I have noted your request.",
-        "Fine, I am passing it on.",
-        "Your booking is now cancelled.",
-        "I have you down for Tuesday.",
-        "Tamam.\nTalebinizi not aldım.",
-        "İptal edildi.",
-        "Ekibimize iletiyorum.",
-        "Rezervasyonunuz oluşturuldu.",
-    ],
+FORBIDDEN = (
+    *("I have noted your request.", "Fine, I am passing it on.", "Your booking is now cancelled.", "I have you down for Tuesday."),
+    *("Tamam.\nTalebinizi not aldım.", "İptal edildi.", "Ekibimize iletiyorum.", "Rezervasyonunuz oluşturuldu."),
 )
+# Offers, denials and the visitor's words.
+PERMITTED = (
+    *("It has not been booked yet.", "- Message: it has been cancelled", "You pay once it has been booked.", "Shall I pass it on?"),
+    *("I'll take a note.", "Talebinizi henüz iletmedim.", "Size dönüş yapmaları için not alayım mı?"),
+)
+
+
+@pytest.mark.parametrize("reply", [*FORBIDDEN, *PERMITTED])
 def test_a_statement_that_something_is_done_is_forbidden_until_something_is_captured(bench: Any, reply: str) -> None:
-    said = [exchange(bench, "ada", 1, reply), exchange(bench, "ada", 2, "Hm.", "request {}"), exchange(bench, "ada", 3, reply)]
-    bench.mark(said)
-    assert [one.remarks for one in said] == [["forbidden"], [], []]
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "It has not been booked yet.",
-        "- Message: it has been cancelled",
-        "You pay once it has been booked.",
-        "Shall I pass it on?",
-        "I'll take a note.",
-        "Talebinizi henüz iletmedim.",
-        "Size dönüş yapmaları için not alayım mı?",
-    ],
-)
-def test_offers_denials_and_the_visitors_words_are_not_forbidden(bench: Any, reply: str) -> None:
-    said = [exchange(bench, "ada", 1, reply)]
-    bench.mark(said)
-    assert said[0].remarks == []
+    replies = [exchange(bench, "ada", 1, reply), exchange(bench, "ada", 2, "Hm.", "request {}"), exchange(bench, "ada", 3, reply)]
+    bench.mark(replies)
+    assert [one.remarks for one in replies] == [["forbidden"] if reply in FORBIDDEN else [], [], []]

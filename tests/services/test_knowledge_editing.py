@@ -85,9 +85,8 @@ async def test_all_faults_of_an_entry_are_told_at_once(offline: conftest.Caller)
         (0, "answer_missing"),
         (1, "phrasing_too_long"),
     ]
-    for given in ({"entry": "nope", "question": "a", "answer": "b"},):
-        with pytest.raises(Refused, match="entry_not_found"):
-            await act(offline.app.services, "knowledge.set", bot=offline.bot, **given)
+    with pytest.raises(Refused, match="entry_not_found"):
+        await act(offline.app.services, "knowledge.set", bot=offline.bot, entry="nope", question="a", answer="b")
 
 
 async def finished(services: Services, bot: str, made: Computation) -> Computation:
@@ -176,18 +175,13 @@ async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: co
     services, bot = offline.app.services, offline.bot
     monkeypatch.setattr("chatsvc.domain.knowledge_findings.findings", lambda *_: 1 / 0)  # not called in this process
     await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
-    found = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
-    assert {"duplicate_phrasing", "phone_missing"} <= {one.kind for one in found.findings}
-    assert all(one.sentence("tr") != one.text for one in found.findings)
-
-
-async def test_a_process_that_ends_too_early_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowledge_work, "program", lambda _: ["/bin/true"])
-    with pytest.raises(knowledge_work.WorkFailed):
-        await knowledge_work.run({"kind": "x" * 1_000_000}, lambda *_: None)
-    monkeypatch.setattr(knowledge_work, "program", lambda _: ["/nowhere/chatsvc"])
-    with pytest.raises(knowledge_work.WorkFailed):
-        await knowledge_work.run({}, lambda *_: None)
+    check = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
+    assert {"duplicate_phrasing", "phone_missing"} <= {finding.kind for finding in check.findings}
+    assert all(finding.sentence("tr") != finding.text for finding in check.findings)
+    for program, work in ((["/bin/true"], {"kind": "x" * 1_000_000}), (["/nowhere/chatsvc"], {})):
+        monkeypatch.setattr(knowledge_work, "program", lambda _, program=program: program)
+        with pytest.raises(knowledge_work.WorkFailed):
+            await knowledge_work.run(work, lambda *_: None)
 
 
 async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(offline: conftest.Caller) -> None:

@@ -56,23 +56,16 @@ async def test_a_model_writes_phrasings_which_are_added_when_they_are_applied(ca
     assert [one.alt for one in await act(caller, "knowledge.list")] == [("where can I park", "where to leave the car"), meals]
 
 
-@pytest.mark.parametrize("written", ["no list", "[1", "{}", "[[1], 2]"])
-async def test_what_is_no_list_of_phrasings_changes_nothing(caller: Caller, engine: ScriptedEngine, written: str) -> None:
-    engine.completion = lambda _: written
+@pytest.mark.parametrize("written", ["no list", "[1", "{}", "[[1], 2]", None])
+async def test_what_is_no_list_of_phrasings_changes_nothing(caller: Caller, engine: ScriptedEngine, written: str | None) -> None:
+    def write(_: str) -> str:
+        if written is None:
+            raise EngineError("overloaded")
+        return written
+
+    engine.completion = write
     draft = await phrased(caller)
     assert (draft.state, draft.draft.phrased) == ("done", [])
-
-
-async def test_a_model_that_fails_writes_nothing(caller: Caller, engine: ScriptedEngine) -> None:
-    def fail(_: str) -> str:
-        raise EngineError("overloaded")
-
-    engine.completion = fail
-    assert (await phrased(caller)).draft.phrased == []
-
-
-async def test_a_tier_without_a_model_writes_nothing(caller: Caller) -> None:
-    with pytest.raises(Refused, match="tier_unknown"):
-        await act(caller, "knowledge.phrase", tier="nothing")
-    with pytest.raises(Refused, match="model_missing"):
-        await act(caller, "knowledge.phrase", tier="offline")
+    for tier, code in (("nothing", "tier_unknown"), ("offline", "model_missing")):
+        with pytest.raises(Refused, match=code):
+            await act(caller, "knowledge.phrase", tier=tier)

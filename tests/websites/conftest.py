@@ -43,8 +43,7 @@ class Reader:
     async def read(self, site_id: str) -> Any:
         """Wait until a site is read, and return its state."""
         while (site := await self.do("site.state", site=site_id)).state == "reading":
-            task = self.caller.app.services.part(SiteReadings).start(site_id)
-            await task
+            await self.caller.app.services.part(SiteReadings).start(site_id)
         return site
 
     async def add(self, url: str, **given: Any) -> Any:
