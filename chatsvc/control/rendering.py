@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.services.knowledge.previews import Computation, KnowledgeContent
     from chatsvc.services.knowledge.sites import ShownSite
-    from chatsvc.services.knowledge.unanswered import Cleared, UnansweredGroup
+    from chatsvc.services.knowledge.unanswered import Cleared
     from chatsvc.services.operations.backups import BackupDraft, RestoredBackup
     from chatsvc.services.operations.master_key import Rotation
     from chatsvc.services.operations.system import EgressReport
     from chatsvc.store.handling import OperatorMessage
     from chatsvc.store.sqlite.backup import Backup
+    from chatsvc.store.unanswered import UnansweredGroup
 
 R = TypeVar("R", bound=Callable[[Any], Any])
 RENDERERS: dict[str, Callable[[Any], Any]] = {}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from chatsvc.domain.models import Entry
 from chatsvc.store import day_counts
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
@@ -16,26 +17,32 @@ _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would co
 
 
 class Asked(NamedTuple):
-    """One question with its count. `last_asked_at` is in Unix milliseconds, `channels` are those of visitors with a user_id."""
+    """One question with its count. `last_asked_at` is in Unix milliseconds."""
 
     number: int
     question: str
     language: str
     times: int
     last_asked_at: int
-    group_id: int = 0
 
 
-class Group(NamedTuple):
-    """A group of similar questions. `first` is the most frequent wording, `is_answered` None as long as that is not decided."""
+class UnansweredGroup(NamedTuple):
+    """Phrasings of one question, the most frequent first, with the channels of visitors with a user_id.
+
+    `id` is the number of the first one. `answered` says that the knowledge answers the question by now, and was not asked it in vain since;
+    it is None as long as that is not decided. `nearest` is the entry that matches best, with its score, unless none matches well enough.
+    """
 
     id: int
-    first: Asked
-    wordings: list[str]
+    question: str
     times: int
+    asked: list[str]
+    language: str
     last_asked_at: int
     channels: list[str]
-    is_answered: bool | None
+    answered: bool | None
+    group_id: int
+    nearest: tuple[Entry, float] | None = None
 
 
 class GroupFilter(NamedTuple):
@@ -51,11 +58,15 @@ class GroupFilter(NamedTuple):
     group_id: int | None = None
 
 
-class BotQuestion(NamedTuple):
-    """A question without an answer, with its bot."""
+class MissedQuestion(NamedTuple):
+    """A question without an answer, with its bot, or a group of them. `id` is the number of the most frequent one."""
 
     bot_id: str
-    asked: Asked
+    id: int
+    question: str
+    language: str
+    times: int
+    group_id: int
 
 
 class AskedQuestion(NamedTuple):
@@ -154,7 +165,7 @@ def most_asked(connection: Connection, bot_id: str, limit: int = MOST_KEPT) -> l
     """List a bot's questions, the most frequent and newest first."""
     rows = connection.execute(
         """
-        SELECT number, question, language, times, last_asked_at, group_id FROM unanswered_questions
+        SELECT number, question, language, times, last_asked_at FROM unanswered_questions
         WHERE bot_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
         """,
         (bot_id, limit),
@@ -181,7 +192,7 @@ _STATE = """
 
 
 @reads
-def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int, start: int, wordings: int) -> list[Group]:
+def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int, start: int, wordings: int) -> list[UnansweredGroup]:
     """List groups, the most frequent ones first, each with so many wordings."""
     other = None if chosen.answered is None else int(not chosen.answered)
     rows = connection.execute(
@@ -198,11 +209,11 @@ def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int,
     return [_group(connection, bot_id, row, wordings) for row in rows]
 
 
-def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: int) -> Group:
+def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: int) -> UnansweredGroup:
     group_id, times, last_asked_at, state = row
     of_group = connection.execute(
         """
-        SELECT number, question, language, times, last_asked_at, group_id FROM unanswered_questions
+        SELECT number, question, language FROM unanswered_questions
         WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
         """,
         (bot_id, group_id, wordings),
@@ -214,11 +225,10 @@ def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: in
         """,
         (bot_id, group_id),
     ).fetchall()
-    first = Asked(*of_group[0])
-    is_answered = None if state < 0 else bool(state)
-    return Group(
-        group_id, first, [wording[1] for wording in of_group], int(times), last_asked_at, [name for (name,) in channels], is_answered
-    )
+    (number, question, language), *_ = of_group
+    asked, answered = [wording for _, wording, _ in of_group], None if state < 0 else bool(state)
+    names = [name for (name,) in channels]
+    return UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, answered, group_id)
 
 
 @reads
@@ -240,7 +250,7 @@ def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, boo
 
 
 _MOST_FREQUENT = """
-    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at, q.group_id FROM bots b
+    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.group_id FROM bots b
     CROSS JOIN unanswered_questions q ON q.number IN (
         SELECT n.number FROM unanswered_questions n
         WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
@@ -250,10 +260,9 @@ _MOST_FREQUENT = """
 
 
 @reads
-def most_frequent(connection: Connection, account_id: str, limit: int, since: int = 0, bot_id: str | None = None) -> list[BotQuestion]:
+def most_frequent(connection: Connection, account_id: str, limit: int, since: int = 0, bot_id: str | None = None) -> list[MissedQuestion]:
     """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
-    rows = connection.execute(_MOST_FREQUENT, (account_id, limit, since, bot_id))
-    return [BotQuestion(row[0], Asked(*row[1:])) for row in rows]
+    return [MissedQuestion(*row) for row in connection.execute(_MOST_FREQUENT, (account_id, limit, since, bot_id))]
 
 
 @writes

@@ -170,9 +170,9 @@ async def test_a_question_in_vain_is_kept_once_and_counted(db: Database) -> None
         await unanswered.note(db, "bot", unanswered.AskedQuestion(folded, f"{folded} {at}", "en"), START + at)
     await unanswered.note(db, "no such bot", unanswered.AskedQuestion("a", "a", "en"), START)
     asked = await unanswered.most_asked(db, "bot")
-    assert [one[1:5] for one in asked] == [("b 1", "en", 3, START + 4), ("a 0", "en", 2, START + 3)]
+    assert [wording[1:] for wording in asked] == [("b 1", "en", 3, START + 4), ("a 0", "en", 2, START + 3)]
     assert await unanswered.most_asked(db, "no such bot") == []
-    assert await unanswered.clear(db, "bot", asked[1].group_id) == 1
+    assert await unanswered.clear(db, "bot", asked[1].number) == 1
     assert await unanswered.clear(db, "bot") == 1
     assert await unanswered.most_asked(db, "bot") == []
 

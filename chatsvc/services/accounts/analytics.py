@@ -20,10 +20,10 @@ from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.knowledge.unanswered import MissedQuestion
 from chatsvc.services.services import Services
 from chatsvc.store import channels, day_counts, operators, platforms
 from chatsvc.store import unanswered as questions
+from chatsvc.store.unanswered import MissedQuestion
 
 ROW_CAP = 5000
 DEFAULT_DAYS = 30

@@ -21,9 +21,10 @@ from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, knowledge_changes
 from chatsvc.store import unanswered as stored
+from chatsvc.store.unanswered import MissedQuestion, UnansweredGroup
 
 if TYPE_CHECKING:
-    from chatsvc.engines import Knowledge
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -182,24 +183,6 @@ async def mask(services: Services) -> None:
             await stored.mask(services.db, [judged])
 
 
-class UnansweredGroup(NamedTuple):
-    """Phrasings of one question, the most frequent first.
-
-    `id` is the number of the first one. `nearest` is the entry that matches best, with its score, unless no entry matches well
-    enough to be offered; `answered` says that the knowledge answers the question by now, and was not asked it in vain since.
-    """
-
-    id: int
-    question: str
-    times: int
-    asked: list[str]
-    language: str
-    last_asked_at: int
-    channels: list[str]
-    nearest: tuple[Entry, float] | None
-    answered: bool
-
-
 class EntryDraft(NamedTuple):
     """An entry without an answer, made of a group: its question and other phrasings."""
 
@@ -263,25 +246,31 @@ async def listed(
     index = await services.knowledge.of(bot)
     change, changed_at = await knowledge_changes.last(services.db, bot.id)
     chosen = stored.GroupFilter(change, changed_at, answered, words, group_id)
-    rows: list[stored.Group] = []
+    rows: list[UnansweredGroup] = []
 
-    def decide(undecided: Sequence[stored.Group]) -> list[tuple[int, bool]]:
+    def decide(undecided: Sequence[UnansweredGroup]) -> list[tuple[int, bool]]:
         from chatsvc.engines.knowledge.questions import entry_for
 
         decided = []
         for group in undecided:
             background.proceed()
-            decided.append((group.id, entry_for(bot, index, group.first.question) is not None))
+            decided.append((group.group_id, entry_for(bot, index, group.question) is not None))
         return decided
+
+    def with_nearest(group: UnansweredGroup) -> UnansweredGroup:
+        background.proceed()
+        hits = index.search(group.question, group.language, 1).hits
+        nearest = next(((hit.entry, hit.score) for hit in hits if hit.score >= _NEAREST), None)
+        return group._replace(nearest=nearest, answered=bool(group.answered))
 
     for _ in range(_ROUNDS):
         rows = await stored.groups(services.db, bot.id, chosen, limit, start, MOST_SHOWN)
-        undecided = [group for group in rows if group.is_answered is None]
+        undecided = [group for group in rows if group.answered is None]
         if not undecided:
             break
         await stored.decide(services.db, bot.id, await services.offload(partial(decide, undecided)), change)
-    shown = [group for group in rows if answered is None or group.is_answered == answered]
-    return await services.offload(lambda: [_shown(group, index) for group in shown])
+    shown = [group for group in rows if answered is None or group.answered == answered]
+    return await services.offload(lambda: list(map(with_nearest, shown)))
 
 
 async def _group_of(services: Services, bot: Bot, question: int) -> int:
@@ -291,7 +280,7 @@ async def _group_of(services: Services, bot: Bot, question: int) -> int:
     return group_id
 
 
-async def _wordings(services: Services, bot: Bot, question: int) -> stored.Group:
+async def _wordings(services: Services, bot: Bot, question: int) -> UnansweredGroup:
     chosen = stored.GroupFilter(0, 0, group_id=await _group_of(services, bot, question))
     (group,) = await stored.groups(services.db, bot.id, chosen, 1, 0, MOST_SHOWN)
     return group
@@ -301,15 +290,14 @@ async def answer(services: Services, caller: Caller, *, bot: str, question: int)
     """Make a draft of an entry from the group of a question."""
     _, chatbot = await bots.resolve(services, caller, bot)
     group = await _wordings(services, chatbot, question)
-    first, *others = group.wordings
-    return EntryDraft(first, others, group.first.language)
+    return EntryDraft(group.question, group.asked[1:], group.language)
 
 
 async def add_to(services: Services, caller: Caller, *, bot: str, question: int, entry: str) -> Entry:
     """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     group = await _wordings(services, chatbot, question)
-    return await knowledge.add_phrasings(services, caller, chatbot, entry, group.wordings)
+    return await knowledge.add_phrasings(services, caller, chatbot, entry, group.asked)
 
 
 async def forget(services: Services, caller: Caller, *, bot: str, question: int | None = None) -> Cleared:
@@ -319,40 +307,13 @@ async def forget(services: Services, caller: Caller, *, bot: str, question: int 
     return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, group_id))
 
 
-class MissedQuestion(NamedTuple):
-    """A group of similar questions of a bot. `id` is the number of the most frequent one, `times` the sum of their counts."""
-
-    bot_id: str
-    id: int
-    question: str
-    language: str
-    times: int
-
-
-def most_missed(questions: Sequence[stored.BotQuestion], limit: int) -> list[MissedQuestion]:
+def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQuestion]:
     """Sum questions of bots by group, the most frequent ones first, whether the knowledge answers them by now or not."""
     groups: dict[tuple[str, int], MissedQuestion] = {}
-    for bot_id, asked in questions:
-        missed = groups.get((bot_id, asked.group_id)) or MissedQuestion(bot_id, asked.number, asked.question, asked.language, 0)
-        groups[bot_id, asked.group_id] = missed._replace(times=missed.times + asked.times)
+    for question in questions:
+        first = groups.setdefault((question.bot_id, question.group_id), question._replace(times=0))
+        groups[question.bot_id, question.group_id] = first._replace(times=first.times + question.times)
     return sorted(groups.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
-
-
-def _shown(group: stored.Group, index: Knowledge) -> UnansweredGroup:
-    background.proceed()
-    result = index.search(group.first.question, group.first.language, 1)
-    hit = next((hit for hit in result.hits if hit.score >= _NEAREST), None)
-    return UnansweredGroup(
-        group.first.number,
-        group.first.question,
-        group.times,
-        group.wordings,
-        group.first.language,
-        group.last_asked_at,
-        group.channels,
-        (hit.entry, hit.score) if hit else None,
-        bool(group.is_answered),
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -10,13 +10,13 @@ from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
-from chatsvc.services.knowledge.unanswered import MOST_READ, UnansweredGroup
+from chatsvc.services.knowledge.unanswered import MOST_READ
 from chatsvc.services.services import Services
 from chatsvc.store import inbox, knowledge
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.today import FailedDelivery, MissedVisitor, RefusedSite
-from chatsvc.store.unanswered import most_frequent
+from chatsvc.store.unanswered import UnansweredGroup, most_frequent
 
 SHOWN = 5
 FAILED_DAYS = 7
