@@ -30,7 +30,6 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import limits
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.platforms.conftest import offer_rooms
 from tests.platforms.graph_api import NUMBER, PHONE, SCOPED, VERIFY_TOKEN, GraphApi, GraphFault
 from tests.platforms.whatsapp import Phone
 from tests.postgres import RUNNING
@@ -328,26 +327,6 @@ async def test_rows_that_begin_alike_are_numbered_and_each_is_its_whole_choice(p
     assert [turn.message for turn in engine.turns[1:]] == list(choices)
 
 
-async def test_a_form_is_answered_by_its_buttons(phone: Phone, api: GraphApi) -> None:
-    rooms = ["Double room with a view of the sea and of the harbour", "Cancel"]
-    await offer_rooms(phone.caller, rooms)
-    await phone.say("please call me back about a bike repair")
-    await phone.until("sent")
-    asked = api.sent[0].body["interactive"]
-    row = asked["action"]["sections"][0]["rows"][0]
-    assert (asked["type"], row["title"], row["description"]) == ("list", "Double room with a view…", rooms[0])
-    await phone.say(type="interactive", interactive={"type": "list_reply", "list_reply": row})
-    await phone.until("sent", "sent")
-    await phone.say("Jo Miller")
-    await phone.until(*["sent"] * 3)
-    await phone.say("jo@example.com")
-    await phone.until(*["sent"] * 4)
-    said = [one.content for one in await phone.messages() if one.role == "user"]
-    assert said == ["please call me back about a bike repair", rooms[0], "Jo Miller", "jo@example.com"]
-    (noted,) = (await phone.act("request.list")).items
-    assert rooms[0] in noted.request.message
-
-
 async def test_a_message_is_marked_as_read_with_typing_where_the_reply_takes_a_while(
     phone: Phone, api: GraphApi, engine: ScriptedEngine
 ) -> None:
@@ -474,8 +453,6 @@ async def test_a_part_that_fails_fails_the_message_and_one_that_arrives_says_not
 async def test_a_limit_of_the_platform_is_waited_for(
     phone: Phone, api: GraphApi, fault: GraphFault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chatsvc.platforms.whatsapp import sender
-
     for name in ("_WAIT_ALL", "_WAIT_ONE"):
         monkeypatch.setattr(sender, name, dict.fromkeys(getattr(sender, name), 0.05))
     monkeypatch.setattr("chatsvc.outbound.posting._RETRY_S", 0.05)
@@ -552,7 +529,7 @@ async def test_the_contacts_add_the_address_that_the_message_leaves_out(phone: P
     assert len(await phone.conversations()) == 1
 
 
-def test_a_callback_costs_no_more_steps_than_it_has_elements() -> None:
+async def test_a_callback_costs_no_more_steps_than_it_has_elements(phone: Phone) -> None:
     looked_up = 0
 
     class Contact(dict[str, Any]):
@@ -563,7 +540,7 @@ def test_a_callback_costs_no_more_steps_than_it_has_elements() -> None:
 
     count = 2 * received.MOST_ELEMENTS
     value = {
-        "metadata": {"phone_number_id": "1"},
+        "metadata": {"phone_number_id": NUMBER},
         "contacts": [Contact(wa_id=f"9055500{number:05d}") for number in range(count)],
         "messages": [
             {"id": f"m{number}", "from": f"9055500{number:05d}", "timestamp": "1795176868", "type": "text", "text": {"body": "x"}}
@@ -571,7 +548,8 @@ def test_a_callback_costs_no_more_steps_than_it_has_elements() -> None:
         ],
     }
     body = {"object": "whatsapp_business_account", "entry": [{"changes": [{"field": "messages", "value": value}]}]}
-    assert len(received.parse(body, "1", 1_795_176_868_000).messages) == received.MOST_ELEMENTS
+    channel = (await phone.services.channels.of_bot(phone.caller.bot))["whatsapp"]
+    assert len(received.parse(body, channel, 1_795_176_868_000).messages) == received.MOST_ELEMENTS
     assert looked_up == 2 * received.MOST_ELEMENTS
 
 

@@ -7,12 +7,16 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-from chatsvc.domain.channels import PHONE, RANKS, SCOPED, START, AddressMove, PlatformAddress, is_address
+from chatsvc.domain.channels import PHONE, RANKS, SCOPED, START, AddressMove, NewMessage, PlatformAddress, is_address
 from chatsvc.domain.shapes import as_list, as_object
+from chatsvc.platforms.whatsapp import NAME
+from chatsvc.services.accounts.channel_secrets import OpenChannel
+from chatsvc.services.messages.outbox import sent_digest
+from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
 
 MOST_TEXT = 4096
 MOST_KEY = 512
@@ -36,36 +40,7 @@ _KINDS = {
 }
 _UNANSWERED = frozenset({"reaction", "system", "ephemeral", "revoke", "edit"})  # types that are no message of a visitor
 _MOST_FIELDS = 50  # of the answer of a flow or an order
-T = TypeVar("T")
 _Contacts = dict[str, tuple[str | None, str | None]]  # address -> phone number and scoped id of its contact
-
-
-class WhatsAppMessage(NamedTuple):
-    """A visitor's message, or the owner's in the phone's own app. `key` is the platform's id of it; `kind` is as that of NewMessage."""
-
-    key: str
-    addresses: tuple[PlatformAddress, ...]
-    at: int
-    text: str
-    kind: str | None = None
-
-
-class WhatsAppStatus(NamedTuple):
-    """A delivery status of a sent message. `opaque` is the name that was sent with it; `error` is set where it failed."""
-
-    key: str
-    delivery: str
-    opaque: str | None = None
-    error: str | None = None
-
-
-class WhatsAppCallback(NamedTuple):
-    """Contents of a callback for one phone number. The messages are in the order of their times."""
-
-    messages: tuple[WhatsAppMessage, ...] = ()
-    statuses: tuple[WhatsAppStatus, ...] = ()
-    echoes: tuple[WhatsAppMessage, ...] = ()
-    moves: tuple[AddressMove, ...] = ()
 
 
 def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
@@ -88,25 +63,37 @@ def sent_name(conversation_id: str, message_id: str, *, is_last: bool) -> str:
     return f"{conversation_id} {message_id}" if is_last else f"{conversation_id} {message_id} part"
 
 
-def parse(body: Mapping[str, Any], phone_number_id: str, now: int) -> WhatsAppCallback:
-    """Read a callback's elements of one phone number; `now` bounds their times (Unix milliseconds)."""
-    messages: list[WhatsAppMessage | None] = []
-    statuses: list[WhatsAppStatus | None] = []
-    echoes: list[WhatsAppMessage | None] = []
+def parse(body: Mapping[str, Any], channel: OpenChannel, now: int) -> ReceivedCallback:
+    """Read a callback's elements of the channel's number, messages in the order of their times, which `now` bounds (Unix milliseconds)."""
+    bot_id = channel.channel.bot_id
+    messages: list[AddressedMessage] = []
+    echoes: list[tuple[AddressedMessage, bytes]] = []
+    statuses: list[NewStatus | None] = []
     moves: list[AddressMove | None] = []
     for value in islice(_values(body), MOST_ELEMENTS):
-        if as_object(value.get("metadata")).get("phone_number_id") == phone_number_id:
-            contacts = _contacts(value)
-            messages += [_message(as_object(one), contacts, now) for one in as_list(value.get("messages"))[:MOST_ELEMENTS]]
-            moves += [_move(as_object(one)) for one in as_list(value.get("messages"))[:MOST_ELEMENTS]]
-            statuses += [_status(as_object(one)) for one in as_list(value.get("statuses"))[:MOST_ELEMENTS]]
-            echoes += [_echo(as_object(one), now) for one in as_list(value.get("message_echoes"))[:MOST_ELEMENTS]]
-    in_order = sorted(_known(messages), key=lambda message: message.at)
-    return WhatsAppCallback(tuple(in_order), _known(statuses), _known(echoes), _known(moves))
+        if as_object(value.get("metadata")).get("phone_number_id") != (channel.channel.identity or ""):
+            continue
+        contacts = _contacts(value)
+        for entry in _elements(value, "messages"):
+            moves.append(_move(entry))
+            addresses = _sender(entry, contacts)
+            # A message of a group is none to the bot.
+            if entry.get("group_id") is None and (message := _message(entry, addresses, channel, now)):
+                messages.append(message)
+        statuses += [_status(entry, bot_id) for entry in _elements(value, "statuses")]
+        for entry in _elements(value, "message_echoes"):
+            addresses = _addresses(_phone(entry.get("to")), _scoped(entry.get("to_user_id")))
+            if echo := _message(entry, addresses, channel, now):
+                text = echo._replace(message=echo.message._replace(kind=None))
+                echoes.append((text, sent_digest(bot_id, NAME, echo.message.key)))
+    messages.sort(key=lambda item: item.message.sent_at)
+    return ReceivedCallback(
+        channel.channel.id, bot_id, NAME, messages, echoes, list(filter(None, statuses)), [move for move in moves if move]
+    )
 
 
-def _known(found: Iterable[T | None]) -> tuple[T, ...]:
-    return tuple(one for one in found if one is not None)
+def _elements(value: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    return [as_object(entry) for entry in as_list(value.get(name))[:MOST_ELEMENTS]]
 
 
 def _values(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -119,21 +106,21 @@ def _values(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield value
 
 
-def _message(one: Mapping[str, Any], contacts: _Contacts, now: int) -> WhatsAppMessage | None:
-    key, at, addresses = _key(one.get("id")), _time(one.get("timestamp"), now), _sender(one, contacts)
-    # A message of a group is none to the bot.
-    if key is None or at is None or not addresses or one.get("group_id") is not None:
+def _message(entry: Mapping[str, Any], addresses: tuple[PlatformAddress, ...], channel: OpenChannel, now: int) -> AddressedMessage | None:
+    key, sent_at, content = _key(entry.get("id")), _time(entry.get("timestamp"), now), _content(entry)
+    if key is None or sent_at is None or not addresses or content is None:
         return None
-    content = _content(one)
-    return WhatsAppMessage(key, addresses, at, *content) if content else None
+    text, kind = content
+    new = NewMessage(channel.account_id, channel.channel.bot_id, NAME, "", text, key, sent_at, kind=kind)
+    return AddressedMessage(addresses, new)
 
 
-def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
+def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
     """Return text and kind of a message. None for one that gets no answer, such as a reaction."""
-    kind = one.get("type")
+    kind = entry.get("type")
     if not isinstance(kind, str):
         return None
-    own = as_object(one.get(kind))
+    own = as_object(entry.get(kind))
     if kind == "text":
         text = _text(own.get("body"))
     elif kind == "button":
@@ -145,7 +132,7 @@ def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
     elif kind in _UNANSWERED:
         return None
     else:
-        text = _text(own.get("caption")) or _words(kind, one.get(kind))
+        text = _text(own.get("caption")) or _words(kind, entry.get(kind))
         stored_kind = _KINDS.get(kind, "unsupported")
         return (text, None) if text else (_described(stored_kind, own), stored_kind)
     if not text and kind != "interactive":
@@ -231,9 +218,9 @@ def _contacts(value: Mapping[str, Any]) -> _Contacts:
     return contacts
 
 
-def _sender(one: Mapping[str, Any], contacts: _Contacts) -> tuple[PlatformAddress, ...]:
+def _sender(entry: Mapping[str, Any], contacts: _Contacts) -> tuple[PlatformAddress, ...]:
     """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
-    phone, scoped = _phone(one.get("from")), _scoped(one.get("from_user_id"))
+    phone, scoped = _phone(entry.get("from")), _scoped(entry.get("from_user_id"))
     # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
     for address in filter(None, (phone, scoped)):
         other_phone, other_scoped = contacts.get(address, (None, None))
@@ -246,16 +233,16 @@ def _addresses(phone: str | None, scoped: str | None) -> tuple[PlatformAddress, 
     return tuple(PlatformAddress(kind, value) for kind, value in named if value is not None)
 
 
-def _status(one: Mapping[str, Any]) -> WhatsAppStatus | None:
-    key, delivery = _key(one.get("id")), one.get("status")
+def _status(entry: Mapping[str, Any], bot_id: str) -> NewStatus | None:
+    key, delivery = _key(entry.get("id")), entry.get("status")
     if key is None or not isinstance(delivery, str) or delivery not in RANKS:
         return None
-    return WhatsAppStatus(key, delivery, _key(one.get("biz_opaque_callback_data")), _error(one) if delivery == "failed" else None)
-
-
-def _error(one: Mapping[str, Any]) -> str:
-    codes = [as_object(error).get("code") for error in as_list(one.get("errors"))]
-    return error_name(next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0))
+    codes = [as_object(error).get("code") for error in as_list(entry.get("errors"))]
+    code = next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0)
+    conversation_id, _, rest = (_key(entry.get("biz_opaque_callback_data")) or "").partition(" ")
+    message_id, _, part = rest.partition(" ")
+    error = error_name(code) if delivery == "failed" else None
+    return NewStatus(sent_digest(bot_id, NAME, key), delivery, error, conversation_id, message_id, is_last=not part)
 
 
 def error_name(code: int) -> str:
@@ -263,18 +250,11 @@ def error_name(code: int) -> str:
     return f"whatsapp_{code}" if 0 < code < 10**9 else "whatsapp_unknown"
 
 
-def _echo(one: Mapping[str, Any], now: int) -> WhatsAppMessage | None:
-    key, at = _key(one.get("id")), _time(one.get("timestamp"), now)
-    addresses = _addresses(_phone(one.get("to")), _scoped(one.get("to_user_id")))
-    content = _content(one)
-    return WhatsAppMessage(key, addresses, at, content[0]) if key and at is not None and addresses and content else None
-
-
-def _move(one: Mapping[str, Any]) -> AddressMove | None:
-    system = as_object(one.get("system"))
-    if one.get("type") != "system" or system.get("type") not in ("user_changed_number", "user_changed_user_id"):
+def _move(entry: Mapping[str, Any]) -> AddressMove | None:
+    system = as_object(entry.get("system"))
+    if entry.get("type") != "system" or system.get("type") not in ("user_changed_number", "user_changed_user_id"):
         return None
-    before = _addresses(_phone(one.get("from")), _scoped(one.get("from_user_id")))
+    before = _addresses(_phone(entry.get("from")), _scoped(entry.get("from_user_id")))
     after = _addresses(_phone(system.get("wa_id")) or _phone(system.get("new_wa_id")), _scoped(system.get("user_id")))
     return AddressMove(before, after) if before and after and before != after else None
 

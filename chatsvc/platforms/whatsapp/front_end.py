@@ -14,17 +14,15 @@ from aiohttp.typedefs import Handler
 from aiohttp.web import Request, Response
 
 from chatsvc.domain import shapes, times
-from chatsvc.domain.channels import ACTIVE, NewMessage, digest_of
+from chatsvc.domain.channels import ACTIVE
 from chatsvc.domain.hand_off import BOT
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp import callbacks as reading
-from chatsvc.platforms.whatsapp.callbacks import WhatsAppCallback, WhatsAppMessage, WhatsAppStatus
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.channel_answers import ChannelAnswers
-from chatsvc.services.messages.outbox import Outbox, sent_digest
+from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.services import Services
 from chatsvc.store import callbacks, channels
-from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web.bodies import read_body
 from chatsvc.web.faults import BodyTooLarge, HttpFault
@@ -98,30 +96,12 @@ class WhatsAppCallbacks:
         callback = shapes.parsed(body)
         if callback is None:
             return _refusal(request, 400, "body_invalid")
-        await self._store(channel, reading.parse(callback, channel.channel.identity or "", self._services.clock()))
-        return _text(200, "")
-
-    async def _store(self, channel: OpenChannel, callback: WhatsAppCallback) -> None:
-        """Store a callback, and begin to answer its new messages. Raises StoreUnavailable."""
         services, bot_id = self._services, channel.channel.bot_id
-
-        def addressed(message: WhatsAppMessage, kind: str | None = None) -> AddressedMessage:
-            new = NewMessage(channel.account_id, bot_id, NAME, "", message.text, message.key, message.at, kind=kind)
-            return AddressedMessage(message.addresses, new)
-
-        arrived = ReceivedCallback(
-            channel.channel.id,
-            bot_id,
-            NAME,
-            [addressed(message, message.kind) for message in callback.messages],
-            [(addressed(message), sent_digest(bot_id, NAME, message.key)) for message in callback.echoes],
-            [_status(bot_id, status) for status in callback.statuses],
-            callback.moves,
-        )
-        stored = await callbacks.receive(services.db, arrived, services.clock())
+        received = reading.parse(callback, channel, services.clock())
+        stored = await callbacks.receive(services.db, received, services.clock())
         for user_id in stored.users:
             services.events.notify((bot_id, NAME, user_id))
-        keys = {digest_of(bot_id, NAME, message.key): message.key for message in callback.messages}
+        keys = {item.message.digest: item.message.key for item in received.messages}
         messages = sorted(stored.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
             new = list(of_visitor)
@@ -133,6 +113,7 @@ class WhatsAppCallbacks:
             end = sender.receipt(keys[digest]) if sender is not None else None
             for _, message in new:
                 services.part(ChannelAnswers).begin(channel.account_id, message, end if message is last else None)
+        return _text(200, "")
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault."""
@@ -147,9 +128,3 @@ def _text(status: int, text: str) -> Response:
 def _refusal(request: Request, status: int, code: str) -> Response:
     request[INFO].error = code
     return _text(status, f"{code}\n")
-
-
-def _status(bot_id: str, status: WhatsAppStatus) -> NewStatus:
-    conversation_id, _, rest = (status.opaque or "").partition(" ")
-    message_id, _, part = rest.partition(" ")
-    return NewStatus(sent_digest(bot_id, NAME, status.key), status.delivery, status.error, conversation_id, message_id, is_last=not part)
