@@ -223,8 +223,7 @@ class App:
         if listen is None:
             return
 
-        from chatsvc.metrics.collector import Exposition
-        from chatsvc.metrics.listener import MetricsListener
+        from chatsvc.metrics.collector import Exposition, MetricsListener
 
         listener = await MetricsListener.open(Exposition(self.services, db), *listen)
         self._undo.append(listener.close)

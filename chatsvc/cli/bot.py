@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputPath
-from chatsvc.cli.knowledge_reading import read_text
+from chatsvc.cli.files import InputPath, parse_knowledge, read_text
 from chatsvc.cli.operations import ACCOUNT, TIER, Called, command, group, operation, options
 from chatsvc.cli.output import call, counted, echo, progress, show, to_json
 from chatsvc.domain.errors import CommandError
@@ -83,7 +82,6 @@ operation(bot, "bot.delete", "bot ID", confirm="this deletes the bot's knowledge
 )
 def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, prune: bool, as_json: bool) -> None:
     from chatsvc.cli.bot_folder import read_folder
-    from chatsvc.cli.knowledge_reading import parse_knowledge
 
     with progress("reading"):
         bots = read_folder(folder)

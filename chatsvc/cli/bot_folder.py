@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsvc.cli.knowledge_reading import AT_ONCE, decoded
+from chatsvc.cli.files import AT_ONCE, decoded
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES

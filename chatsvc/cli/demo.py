@@ -19,7 +19,7 @@ from aiohttp import ClientSession
 
 from chatsvc import config, log, samples
 from chatsvc.app import App
-from chatsvc.cli.listener import ReceivedDelivery, Receiver
+from chatsvc.cli.deliveries import ReceivedDelivery, Receiver
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
 from chatsvc.config import Config

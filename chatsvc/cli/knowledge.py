@@ -8,8 +8,17 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputPath, OutputFile, OutputPath, written
-from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge, read_text
+from chatsvc.cli.files import (
+    InputPath,
+    OutputFile,
+    OutputPath,
+    parse_knowledge,
+    parsed_knowledge,
+    read_files,
+    read_knowledge,
+    read_text,
+    written,
+)
 from chatsvc.cli.operations import command, group, operation, option, options
 from chatsvc.cli.output import call, call_all, counted, echo, progress, show
 from chatsvc.domain import refusals, terminal
@@ -290,7 +299,6 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
 def _of_file(file: str) -> list[dict[str, Any]]:
     """Run the tests of a bot's file in this process."""
     from chatsvc.cli.bot_folder import read_bot
-    from chatsvc.cli.knowledge_reading import parse_knowledge
     from chatsvc.control.rendering import test_outcome
     from chatsvc.domain import times
     from chatsvc.services.knowledge import bot_tests

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.files import InputPath
-from chatsvc.cli.knowledge_reading import read_text
+from chatsvc.cli.files import InputPath, read_text
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, fields, show
 from chatsvc.domain import language as languages

@@ -110,7 +110,7 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 
     import asyncio
 
-    from chatsvc.cli.listener import receive
+    from chatsvc.cli.deliveries import receive
 
     key = _signing_key(signing_key_file)
     asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
@@ -120,7 +120,7 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
     import asyncio
 
-    from chatsvc.cli.forwarder import post_all
+    from chatsvc.cli.deliveries import post_all
     from chatsvc.outbound.egress import client_context
 
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:

@@ -1,15 +1,17 @@
-"""Metric families for Prometheus, made from the service's counters at each scrape."""
+"""Metric families for Prometheus, made from the service's counters at each scrape, and their listener: GET /metrics on its own port."""
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
+from aiohttp import hdrs, web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from chatsvc import __version__
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.tallies import Histogram
 from chatsvc.services.operations import nodes
 from chatsvc.services.operations.mailer import Mailer
@@ -21,6 +23,7 @@ from chatsvc.store.webhooks import outstanding
 
 Numbers = Mapping[Any, float] | Mapping[Any, Histogram]  # by the values of the labels
 _KINDS = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
+PATH = "/metrics"
 
 
 class Family(NamedTuple):
@@ -135,3 +138,37 @@ def _sum(histograms: Sequence[Histogram]) -> Histogram:
     total.counts = [sum(counts) for counts in zip(*(histogram.counts for histogram in histograms), strict=True)]
     total.total = sum(histogram.total for histogram in histograms)
     return total
+
+
+class MetricsListener:
+    """HTTP server of the metrics; `port` is the one really bound."""
+
+    def __init__(self, exposition: Exposition) -> None:
+        self._exposition = exposition
+        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=1.0)
+        self.port = 0
+
+    @classmethod
+    async def open(cls, exposition: Exposition, host: str, port: int) -> Self:
+        """Begin to listen; raises CommandError where the address cannot be used."""
+        listener = cls(exposition)
+        await listener._runner.setup()
+        try:
+            await web.TCPSite(listener._runner, host or None, port).start()
+        except OSError as fault:
+            await listener.close()
+            raise CommandError(f"cannot listen on {host}:{port} for metrics: {fault.strerror or fault}") from fault
+        listener.port = listener._runner.addresses[0][1]
+        return listener
+
+    async def _handle(self, request: web.BaseRequest) -> web.Response:
+        headers = {hdrs.SERVER: "chatsvc"}
+        if request.path != PATH:
+            return web.Response(status=404, text=f"metrics are at {PATH}\n", headers=headers)
+        if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
+            return web.Response(status=405, headers={**headers, hdrs.ALLOW: "GET, HEAD"})
+        return web.Response(body=await self._exposition.text(), headers={**headers, hdrs.CONTENT_TYPE: CONTENT_TYPE_LATEST})
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await self._runner.cleanup()

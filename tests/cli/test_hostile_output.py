@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from chatsvc.cli import main as command_line
-from chatsvc.cli.listener import ReceivedDelivery
-from chatsvc.cli.listener import _show as show_delivery
+from chatsvc.cli.deliveries import ReceivedDelivery, show_delivery
 from chatsvc.cli.operations import completions
 from chatsvc.control import client
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment

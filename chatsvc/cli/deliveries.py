@@ -1,4 +1,4 @@
-"""Local webhook receiver: verifies signatures and prints deliveries."""
+"""Deliveries of webhooks on the developer's side: a local receiver that verifies them, and the forwarding of recorded events."""
 
 import asyncio
 import errno
@@ -6,17 +6,26 @@ import json
 import signal
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
+from chatsvc.domain.webhooks import build_headers
+from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
+from chatsvc.outbound.egress import Egress
+
+TIMEOUT_S = 10.0
+MOST_BYTES = 65_536  # of an answer
+POLL_S = 1.0
+
+Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 class ReceivedDelivery(NamedTuple):
@@ -67,7 +76,7 @@ class Receiver:
             await runner.cleanup()
 
 
-def _show(delivery: ReceivedDelivery, *, as_json: bool) -> None:
+def show_delivery(delivery: ReceivedDelivery, *, as_json: bool) -> None:
     if as_json:
         line = {"valid": delivery.valid, "event": delivery.event, "delivery_id": delivery.delivery_id, "body": delivery.envelope}
         echo(to_json(line))
@@ -84,6 +93,58 @@ async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *,
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with Receiver(key, partial(_show, as_json=as_json)).listening(port, certificate) as url:
+    async with Receiver(key, partial(show_delivery, as_json=as_json)).listening(port, certificate) as url:
         echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
         await stop.wait()
+
+
+async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
+    """Post the events of `fetch`, page by page. Raises CommandError at the first that the receiver refuses."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    after, outcomes = 0, list[dict[str, Any]]()
+    # The operator names this receiver: neither `egress: none` nor the guard applies.
+    async with open_session(Egress(), "webhook", tls) as session:
+        while not stop.is_set():
+            events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
+            for event in events:
+                outcome = await _post(session, url, event)
+                line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
+                    "success": outcome is None,
+                    "error": outcome,
+                }
+                outcomes.append(line)
+                if not as_json:
+                    echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
+                elif follow:
+                    echo(to_json(line))
+                if outcome is not None:
+                    _sum_up(outcomes, follow=follow, as_json=as_json)
+                    raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
+                after = event["number"]
+            if events:
+                continue
+            if not follow:
+                _sum_up(outcomes, follow=follow, as_json=as_json)
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), POLL_S)
+
+
+async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
+    """Post one event. Return the error, or None if the receiver answered 2xx."""
+    headers = build_headers(event["event"], event["delivery_id"], event["signature"])
+    try:
+        answer = await exchange(session, "POST", url, headers, event["body"].encode(), most_bytes=MOST_BYTES, timeout_s=TIMEOUT_S)
+    except FAULTS as fault:
+        return reason_of(fault)
+    return None if 200 <= answer.status < 300 else f"http_status ({answer.status})"
+
+
+def _sum_up(outcomes: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
+    """Print the summary: one JSON list without `follow`, or a line where nothing was sent."""
+    if as_json and not follow:
+        echo(to_json(outcomes))
+    elif not outcomes and not as_json:
+        echo("nothing to send", err=True)
