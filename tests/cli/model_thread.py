@@ -1,15 +1,16 @@
-"""The stand-in model beside tests that are not asynchronous themselves."""
+"""Servers in a thread with an event loop, and the stand-in model as one, for synchronous tests."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Self
 
 from aiohttp import web
 
-from tests.cli.server_thread import ServerThread
 from tests.engines.model_server import ModelServer, Step, says
 
 TIER = "models: {{slow: {{engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 1}}}}"
@@ -27,6 +28,34 @@ def after(seconds: float, text: str = "slow but sure") -> Step:
         return await says(text)(server, request)
 
     return step
+
+
+class ServerThread(ABC):
+    """Runs the server that `server` opens, for the length of a `with` block."""
+
+    def __init__(self) -> None:
+        self._up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self.url = ""
+
+    @abstractmethod
+    def server(self) -> AbstractAsyncContextManager[str]:
+        """Open the server, and close it at the end; its value is the URL."""
+
+    async def _run(self) -> None:
+        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        async with self.server() as self.url:
+            self._up.set()
+            await self._down.wait()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._up.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._down.set)
+        self._thread.join(10)
 
 
 class ModelThread(ServerThread):

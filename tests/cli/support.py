@@ -225,10 +225,7 @@ class Site:
 
     def refused(self, *arguments: str | Path | bytes) -> str:
         """Run one command that is refused: exit status 1, one line on standard error, nothing on standard output."""
-        done = self.run(*arguments)
-        assert done.status == 1, done
-        assert done.out == ""
-        return one_line(done.err)
+        return refusal(self.run(*arguments))
 
     def refused_with(self, *arguments: str | Path) -> Any:
         """Run one command that has a failure to report: exit status 1, the report in JSON, one line on standard error."""
@@ -268,6 +265,12 @@ def one_line(err: str) -> str:
     assert err.startswith("chatsvc: "), err
     assert "Traceback" not in err
     return err.removeprefix("chatsvc: ").rstrip("\n")
+
+
+def refusal(done: Done) -> str:
+    """The one line of a refused command: exit status 1 and nothing on standard output."""
+    assert (done.status, done.out) == (1, ""), done
+    return one_line(done.err)
 
 
 def usage_error(done: Done, says: str) -> None:

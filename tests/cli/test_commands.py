@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -244,24 +243,6 @@ def test_quality_has_each_day_with_its_counts(site: Site) -> None:
     assert [{name: day[name] for name in day if name != "date"} for day in told["by_day"]] == [dict.fromkeys(names, 0)] * 3
     assert told["first_response_s"] == {"median": None, "p90": None}
     assert "first_response_s" in site.run("usage", account, "--quality").out
-
-
-def test_usage_is_what_analytics_tells(site: Site) -> None:
-    account = site.account("Acme", plan="business")
-    bot = site.bot(account)
-    told = site.json("usage", account, "--days", "7")
-    assert set(told) == {"account", "chatbots", "usage"}
-    limits = {"messages_limit": 10_000, "plan_message_limit": 10_000, "plan_bot_limit": 10}
-    counts = {"plan_version": 1, "messages_used": 0, "message_credits": 0}
-    assert told["account"] == {"plan": "business", "subscription_status": "active", **limits, **counts}
-    assert told["chatbots"] == [{"id": bot, "name": "Desk", "active": True, "messages_used_total": 0, "messages_in_window": 0}]
-    window = told["usage"]
-    today = datetime.now(UTC).date()
-    assert window["window_days"] == 7
-    assert window["from"] in {f"{today - timedelta(days=days)}T00:00:00.000Z" for days in (6, 7)}
-    assert (window["total_messages"], window["total_tokens"], window["total_cost_usd"]) == (0, 0, 0)
-    assert (window["truncated"], window["row_cap"], window["covers_from"]) == (False, 5000, window["from"])
-    assert len(window["by_day"]) == 7
 
 
 def test_where_there_are_several_accounts_one_has_to_be_named(site: Site) -> None:

@@ -8,12 +8,10 @@ import shutil
 import signal
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ import pytest
 from aiohttp import web
 
 from chatsvc.tls import certificates
-from tests.cli.model_thread import ModelThread, settings
+from tests.cli.model_thread import ModelThread
 from tests.cli.support import Site, environment, for_everybody, run, run_anew
 from tests.engines.model_server import ModelServer, Step, answers, fails
 from tests.faults.disks import small_disk
@@ -257,41 +255,6 @@ def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: s
     assert told in found(site, "warning")["public_url"]["found"]
 
 
-@pytest.mark.parametrize(
-    ("status", "state", "says"),
-    [
-        (400, "ok", "http://127.0.0.1"),
-        (401, "fault", "does not take the key"),
-        (404, "fault", "has no /v1/messages"),
-        (405, "fault", "has no /v1/messages"),
-        (503, "warning", "answers with status 503"),
-    ],
-)
-def test_what_the_model_server_says_to_an_empty_question_is_told(status: int, state: str, says: str, site: Site) -> None:
-    asked: list[tuple[str, str, bytes]] = []
-
-    class Model(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append((self.path, self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Model) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        _asks(site, f"http://127.0.0.1:{server.server_port}/there/v1")
-        done = site.run("doctor", "--json")
-        thread.join()
-    assert asked == [("/there/v1/messages", "Bearer sk-x", b"{}")]
-    (check,) = [one for one in json.loads(done.out)["checks"] if one["name"] == "model server"]
-    assert check["state"] == state
-    assert says in check["found"]
-    assert "sk-x" not in done.out
-
-
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
     _model_away(site)
     _add(site, "egress: none\n")
@@ -305,19 +268,30 @@ async def _without_a_list(server: ModelServer, request: web.Request) -> web.Stre
 @pytest.mark.parametrize(
     ("answer", "state", "words"),
     [
-        (answers({"data": [{"id": "slow"}, {"id": "m"}]}), "ok", "with the models asked for"),
+        (answers({"data": [{"id": "another"}, {"id": "m"}]}), "ok", "with the models asked for"),
         (answers({"data": [{"id": "another"}]}), "warning", "does not list the model m"),
-        (fails(401), "fault", "does not take the key"),
         (_without_a_list, "ok", "http://127.0.0.1"),
+        (fails(401), "fault", "does not take the key"),
+        (fails(404), "fault", "has no /v1/messages"),
+        (fails(405), "fault", "has no /v1/messages"),
+        (fails(503), "warning", "answers with status 503"),
     ],
-    ids=["has the model", "lacks the model", "refuses the key", "has no list"],
+    ids=["has the model", "lacks the model", "has no list", "refuses the key", "404", "405", "503"],
 )
-def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answer: Step, state: str, words: str) -> None:
-    with ModelThread(answer) as model:
-        site.config.write_text(site.config.read_text().replace("models: {offline: {engine: knowledge}}\n", settings(model.url)))
+def test_the_model_server_is_asked_an_empty_question_and_for_its_models(site: Site, answer: Step, state: str, words: str) -> None:
+    asked: list[tuple[str, str, str, bytes]] = []
+
+    async def step(server: ModelServer, request: web.Request) -> web.StreamResponse:
+        asked.append((request.method, request.path, request.headers["Authorization"], await request.read()))
+        return await answer(server, request)
+
+    with ModelThread(step) as model:
+        _asks(site, model.url)
         check = found(site, state)["model server"]
+    assert asked[0] == ("POST", "/v1/messages", "Bearer sk-x", b"{}")
+    assert asked[1:] in ([], [("GET", "/v1/models", "Bearer sk-x", b"")])
     assert words in check["found"]
-    assert "providers-key" not in str(check)
+    assert "sk-x" not in str(check)
 
 
 def test_a_platform_is_asked_for_the_model_and_says_which_packages_it_lacks(site: Site) -> None:

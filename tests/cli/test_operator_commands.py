@@ -76,15 +76,6 @@ def test_refusals_say_what_to_do(site: Site) -> None:
         assert says in site.refused("operator", *words.split())
 
 
-def test_the_last_administrator_is_not_removed(fresh: Site) -> None:
-    fresh.json("operator", "add", "a@example.com", "--admin")
-    for command in (["remove", "a@example.com"], ["set", "a@example.com", "--no-admin"]):
-        assert "operator add EMAIL --admin" in fresh.refused("operator", *command)
-    fresh.json("operator", "add", "b@example.com", "--admin")
-    assert fresh.json("operator", "set", "a@example.com", "--no-admin")["admin"] is False
-    fresh.refused("operator", "remove", "b@example.com")
-
-
 def test_init_adds_an_administrator_once(fresh: Site) -> None:
     first = fresh.json("init", "--operator", "Root@Example.com")["operator"]
     assert (first["email"], first["admin"], first["roles"]) == ("root@example.com", True, [])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Done, one_line, run, usage_error
+from tests.cli.support import Done, refusal, run, usage_error
 
 NOW = "2026-11-20T10:00"
 SAID = "Yarın saat 3'e randevu almak istiyorum, ben Ayşe Yılmaz, ayse@example.com, 0532 123 45 67"
@@ -65,13 +65,11 @@ def test_country_and_language_and_time_zone_count(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
-    done = parse(tmp_path, "merhaba", *arguments)
-    assert (done.status, done.out) == (1, "")
-    assert says in one_line(done.err)
+    assert says in refusal(parse(tmp_path, "merhaba", *arguments))
 
 
 def test_one_of_text_and_file_is_needed(tmp_path: Path) -> None:
     usage_error(parse(tmp_path), "TEXT or --file")
     usage_error(parse(tmp_path, "x", "--file", Path(__file__)), "TEXT or --file")
     (tmp_path / "said.txt").write_bytes(b"\xff\xfe")
-    assert "UTF-8" in one_line(parse(tmp_path, "--file", tmp_path / "said.txt").err)
+    assert "UTF-8" in refusal(parse(tmp_path, "--file", tmp_path / "said.txt"))

@@ -17,9 +17,8 @@ import pytest
 from chatsvc.domain import webhooks as signing
 from chatsvc.store import webhooks
 from chatsvc.store.webhooks import Event
-from tests.cli.model_thread import ModelThread
-from tests.cli.server_thread import ServerThread
-from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
+from tests.cli.model_thread import ModelThread, ServerThread
+from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, refusal, run, usage_error
 from tests.engines.model_server import ModelServer, calls, says
 from tests.store.inspection import query
 from tests.store.support import in_database
@@ -92,14 +91,6 @@ def set_hook(site: Site, bot: str, url: str = "--pull", *more: str) -> Any:
     return site.json("webhook", "set", bot, url, "--event", "request.created", *more)
 
 
-def failing(site: Site, *arguments: str) -> Any:
-    """A command that reports a failure: exit status 1, and the JSON all the same."""
-    done = site.run(*arguments, "--json")
-    assert done.status == 1, done
-    one_line(done.err)
-    return json.loads(done.out)
-
-
 def last_signature(hooks: ReceiverThread) -> tuple[bytes, str]:
     return hooks.receiver.bodies[-1], headers(hooks.receiver.heads[-1])["X-Service-Signature"]
 
@@ -139,7 +130,7 @@ def test_a_test_is_told_as_one_and_recorded(house: Site, bot: str, hooks: Receiv
     assert envelope["data"]["is_test"] is True
     assert envelope["data"]["id"] == attempt["record_id"]
     hooks.receiver.answer = FAILS
-    failed = failing(house, "webhook", "test", bot)
+    failed = house.refused_with("webhook", "test", bot)
     assert (failed["success"], failed["status_code"], failed["error"]) == (False, 503, "http_status")
     assert house.json("webhook", "attempts", bot) == [failed, attempt]
     assert house.json("webhook", "attempts", bot, "--limit", "1") == [failed]
@@ -201,7 +192,7 @@ def test_resend_failed_sends_each_event_once_and_only_what_failed_last(fresh: Si
     with site.serve():
         wait_for(lambda: [a["success"] for a in site.json("webhook", "attempts", bot)] == [False] * 3)
     first = site.json("webhook", "attempts", bot)
-    assert [a["success"] for a in failing(site, "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01T00:00")] == [False] * 3
+    assert [a["success"] for a in site.refused_with("webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01T00:00")] == [False] * 3
     hooks.receiver.answer = OK
     assert site.json("webhook", "resend", first[0]["id"])["success"] is True
     assert site.json("webhook", "resend", "--bot", bot, "--failed-since", "2999-01-01") == []
@@ -283,8 +274,7 @@ def test_a_listener_whose_port_is_taken_says_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         done = run("webhook", "listen", "--port", str(port), "--signing-key-file", tmp_path / "key")
-    assert (done.status, done.out) == (1, "")
-    assert one_line(done.err) == f"cannot listen on 127.0.0.1:{port}: another program listens there"
+    assert refusal(done) == f"cannot listen on 127.0.0.1:{port}: another program listens there"
 
 
 def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
@@ -312,7 +302,7 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
             assert answer.json["data"]["reply"] == "Not aldım."
             wait_for(lambda: [a["success"] for a in site.json("webhook", "attempts", bot)] == [True])
             hooks.receiver.answer = FAILS
-            failing(site, "webhook", "test", bot)
+            site.refused_with("webhook", "test", bot)
             secrets.append(site.json("webhook", "rotate", bot)["signing_key"])
             (request,) = site.json("request", "list", bot)
             (appointment,) = site.json("appointment", "list", bot)
