@@ -131,7 +131,7 @@ class Page:
         self.timezone = DEFAULT_ZONE
         self.has_times = False
         self._fields: Fields | None = None
-        self._faults: Mapping[str, str] = {}
+        self.faults: Mapping[str, str] = {}
         self._is_bound = self._is_refused_form = self._has_focus = False
         self._refused_filters: Refused | None = None
 
@@ -160,7 +160,7 @@ class Page:
         An operation on a record is performed in the record's account, any other in the account of the page.
         """
         needed, caller = administration.find(operation), self.caller
-        is_named = not self._is_bound and any(arguments.get(kind) is not None for kind in needed.records)
+        is_named = not self._is_bound and any(map(arguments.get, needed.records))
         # An operator is no record of one account; operators.py itself compares the roles of both.
         is_of_account = not is_named and needed.role not in (None, Role.ADMINISTRATOR) and not operation.startswith("operator.")
         if is_of_account and self.account_id is not None:
@@ -230,7 +230,7 @@ class Page:
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> Response:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
         if (fault := self._refused_filters) is not None and status == 200:
-            self._faults, status = faults_of(self.language, fault), 422
+            self.faults, status = faults_of(self.language, fault), 422
             values["fault"] = sentence(self.language, fault)
         return responses.respond(status, environment().get_template(template).render({**self._context(), **values}), more=more)
 
@@ -313,26 +313,13 @@ class Page:
         """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
-    def refused(self, template: str, fault: Refused, status: int = 422, /, **values: Any) -> Response:
-        """Render a form again with the sentence of its refusal."""
-        self._faults = faults_of(self.language, fault)
-        return self.render(template, status=status, more=_retry(fault), fault=sentence(self.language, fault), **values)
-
-    def conflict(self, template: str, changed: Mapping[str, str], /, **values: Any) -> Response:
-        """Render a form again whose fields somebody else has changed meanwhile; beside each stands what it is now.
-
-        The form has the new version, so that sending it once more is a decision.
-        """
-        self._faults = {name: self.text("parts.changed_field", now=text or self.text("parts.nothing")) for name, text in changed.items()}
-        return self.render(template, status=409, fault=self.text("parts.changed_meanwhile"), **values)
-
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
         """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
         self._is_refused_form = path == self.path if is_refused is None else is_refused
 
     def fault_of(self, name: str) -> str | None:
         """Return the fault of a field of the form that the template has begun last."""
-        return self._faults.get(name) if self._is_refused_form else None
+        return self.faults.get(name) if self._is_refused_form else None
 
     def take_focus(self) -> bool:
         """Report whether this is the first field with a fault on the page."""
@@ -409,11 +396,18 @@ class View:
         status = 422 if refusal.code in self._codes else status_of(refusal)
         if status not in (422, 429):
             raise refusal
-        return page.refused(self.template, refusal, status, **{**await self.values(page, typed), **more})
+        page.faults = faults_of(page.language, refusal)
+        values = {**await self.values(page, typed), "fault": sentence(page.language, refusal), **more}
+        return page.render(self.template, status=status, more=_retry(refusal), **values)
 
     async def conflict(self, page: Page, changed: Mapping[str, str], typed: Fields) -> Response:
-        """Show the page again, whose fields somebody else has changed meanwhile."""
-        return page.conflict(self.template, changed, **await self.values(page, typed))
+        """Show the page again, whose fields somebody else has changed meanwhile; beside each stands what it is now.
+
+        The form has the new version, so that sending it once more is a decision.
+        """
+        page.faults = {name: page.text("parts.changed_field", now=text or page.text("parts.nothing")) for name, text in changed.items()}
+        values = {**await self.values(page, typed), "fault": page.text("parts.changed_meanwhile")}
+        return page.render(self.template, status=409, **values)
 
 
 def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:

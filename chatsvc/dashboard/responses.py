@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from urllib.parse import urlencode
 
-from aiohttp.web import Request, Response
+from aiohttp.web import Response
 
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.templating import environment
@@ -74,7 +74,3 @@ def put_cookie(response: Response, public_url: str, base: str, value: str, max_a
     is_secure = public_url.startswith("https://")
     response.set_cookie(cookie_name(public_url, base), value, max_age=max_age_s, secure=is_secure, httponly=True, samesite="Lax")
     return response
-
-
-def session_token(request: Request, public_url: str) -> str | None:
-    return request.cookies.get(cookie_name(public_url))

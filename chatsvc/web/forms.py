@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import IO, Self
 from urllib.parse import parse_qsl
 
@@ -73,7 +74,7 @@ def _parse_urlencoded(body: bytes, limits: FormLimits) -> SubmittedForm:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=limits.fields)
     except ValueError:
         raise BadForm("the fields cannot be decoded") from None
-    if any(len(value) > limits.field_size for pair in pairs for value in pair):
+    if max(map(len, chain(*pairs)), default=0) > limits.field_size:
         raise BadForm("a field is too long")
     return SubmittedForm(MultiDict(pairs))
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from chatsvc import background
-from chatsvc.config import Acme, Limits
+from chatsvc.config import Limits
 from chatsvc.config import Server as Settings
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress, client_context
@@ -68,26 +68,23 @@ class Listeners:
 
     async def open(self) -> None:
         """Begin to listen; raises CommandError, and then nothing is open."""
+        settings, tokens = self._settings, dict[str, str]()
         try:
-            await self._begin()
+            server_tls, keep = self._open_tls(tokens)
+            always = {"Strict-Transport-Security": f"max-age={settings.hsts_s}"} if server_tls and settings.hsts_s else {}
+            main = await self._serve(self._application, self._unparsed, always)
+            if settings.socket is not None:
+                await self._listen_on_socket(main, settings.socket)
+            else:
+                self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
+            if settings.http is not None:
+                plain = await self._serve(redirecting(settings.public_url, tokens), _refuse, {})
+                self.http_port = await self._listen(plain, *settings.http, None)
+            if keep is not None:
+                self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
         except BaseException:
             await self.close()
             raise
-
-    async def _begin(self) -> None:
-        settings, tokens = self._settings, dict[str, str]()
-        server_tls, keep = self._open_tls(tokens)
-        always = {"Strict-Transport-Security": f"max-age={settings.hsts_s}"} if server_tls and settings.hsts_s else {}
-        main = await self._serve(self._application, self._unparsed, always)
-        if settings.socket is not None:
-            await self._listen_on_socket(main, settings.socket)
-        else:
-            self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
-        if settings.http is not None:
-            plain = await self._serve(redirecting(settings.public_url, tokens), _refuse, {})
-            self.http_port = await self._listen(plain, *settings.http, None)
-        if keep is not None:
-            self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
 
     async def _serve(self, application: web.Application, unparsed: Refuse, always: dict[str, str]) -> HttpServer:
         server = HttpServer(application, self._limits, self._addresses, unparsed, always)
@@ -132,8 +129,11 @@ class Listeners:
             # Imported only where it is needed: it takes a while to load.
             from chatsvc.acme.manager import CertificateManager
 
-            server_tls = ServerTls()
-            tls, shown = _trust(settings.acme), tokens if settings.http else None
+            try:
+                tls = client_context(settings.acme.ca_file)
+            except OSError as fault:
+                raise CommandError(f"server.acme.ca_file {settings.acme.ca_file} cannot be used: {fault.strerror or fault}") from None
+            server_tls, shown = ServerTls(), tokens if settings.http else None
             manager = CertificateManager(settings.acme, self._data_dir / FOLDER, server_tls, tls, shown, egress=self._egress)
             manager.open()
             return server_tls, manager.run
@@ -187,13 +187,6 @@ def _is_abandoned(path: Path) -> bool:
         except OSError as fault:
             return fault.errno == errno.ECONNREFUSED
     return False
-
-
-def _trust(acme: Acme) -> ssl.SSLContext:
-    try:
-        return client_context(acme.ca_file)
-    except OSError as fault:
-        raise CommandError(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None
 
 
 def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:

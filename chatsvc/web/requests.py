@@ -17,11 +17,6 @@ UNMATCHED = "other"
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
 
 
-def new_request_id() -> str:
-    """Return a random id for one request; it does not reveal how many there were."""
-    return f"{random.getrandbits(64):016x}"
-
-
 class RequestInfo:
     """Notes on one request, for its handler, the access log and the metrics.
 
@@ -31,7 +26,7 @@ class RequestInfo:
     """
 
     def __init__(self, client_address: str, limits: ConnectionLimits, connection: HttpConnection) -> None:
-        self.id = new_request_id()
+        self.id = f"{random.getrandbits(64):016x}"  # it does not reveal how many there were
         self.client_address = client_address
         self.route = UNMATCHED
         self.error = ""

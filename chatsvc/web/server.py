@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import resource
 from collections.abc import Callable, Mapping
 from email.utils import formatdate
@@ -16,7 +17,7 @@ from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.connection import HttpConnection
 from chatsvc.web.faults import BadRequest, HttpFault
 from chatsvc.web.limits import ConnectionLimits
-from chatsvc.web.requests import INFO, RequestInfo, new_request_id
+from chatsvc.web.requests import INFO, RequestInfo
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ class HttpServer:
 
     def refuse(self, fault: HttpFault, peer: str | None, request_id: str = "") -> web.Response:
         """Return the closing response to what is no HTTP. The faulty bytes are neither echoed nor logged."""
-        request_id = request_id or new_request_id()
+        request_id = request_id or f"{random.getrandbits(64):016x}"
         log.info("[%s] what %s sent is no HTTP: %s", request_id, peer or "unknown", str(fault) or type(fault).__name__)
         worded = self._unparsed(fault, request_id)
         response = Unparsed(status=worded.status, body=worded.body, headers={**worded.headers, **self._always})

@@ -43,14 +43,10 @@ async def set_profile(page: Page, fields: Fields) -> Response:
 
 
 @form(show)
-async def set_language(page: Page, fields: Fields) -> Response:
-    await page.perform("operator.language", language=fields.text("language"))
-    return page.redirect(PATH, done="saved")
-
-
-@form(show)
-async def set_timezone(page: Page, fields: Fields) -> Response:
-    await page.perform("operator.timezone", timezone=fields.text("timezone"))
+async def set_preference(page: Page, fields: Fields) -> Response:
+    """Set the language or the time zone, which the path names."""
+    name = page.path.rpartition("/")[2]
+    await page.perform(f"operator.{name}", **{name: fields.text(name)})
     return page.redirect(PATH, done="saved")
 
 
