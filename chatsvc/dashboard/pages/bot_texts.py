@@ -23,7 +23,7 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
         *("open", "ask", "short", "field", "kind.", "any", "no", "without", "privacy"),
         *("summary", "done", "cancelled", "not_sent", "resume"),
     ),
-    "mistakes": ("hint", "past", "far", "over", "never", "closed.", "insists"),
+    "mistakes": ("hint", "past", "far", "over", "never", "clashes", "closed.", "insists"),
     "booked": ("status", "change", "decision"),
     "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
 }
