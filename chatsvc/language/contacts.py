@@ -73,13 +73,13 @@ _MOBILE = {country: _WORDS.any_of(f"mobile {country}") for country in _WORDS.gro
 
 def emails(folded: Folded, raw: str) -> list[Contact]:
     """Return the e-mail addresses in lower-case ASCII; a Turkish ending behind one is cut off."""
-    found = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
-    if not found and ("@" in raw or _SAID_AT.search(folded.text)):
+    matches = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
+    if not matches and ("@" in raw or _SAID_AT.search(folded.text)):
         for match in _SPELLED.finditer(folded.text):
             address = _DOTS.sub(".", match[1]) + "@" + _DOTS.sub(".", match[2])
             if "@" in match[0] or len(_SPOKEN_AT.findall(match[0])) < 2:
-                found.append(Contact(_cut(address), match.start(), match.end()))
-    return found
+                matches.append(Contact(_cut(address), match.start(), match.end()))
+    return matches
 
 
 def _cut(address: str) -> str:
@@ -89,19 +89,19 @@ def _cut(address: str) -> str:
 
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
     """Return the spans of links, IBANs and number plates, whose digits are no telephone numbers."""
-    found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
+    matches = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
     plates = (match for match in _PLATE.finditer(folded.text) if match["letters"] not in _NO_PLATES)
-    return found + [match.span() for match in plates if symbols.symbol_of(match["letters"]) == Kind.UNKNOWN.value]
+    return matches + [match.span() for match in plates if symbols.symbol_of(match["letters"]) == Kind.UNKNOWN.value]
 
 
 def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Contact]:
     """Return the telephone numbers in E.164 outside of `spans`; `country` is that of numbers without a prefix."""
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
-    found: list[Contact] = []
+    matches: list[Contact] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
-        if contact := _phone(match, text, country, found[-1].end if found else 0):
-            found.append(contact)
-    return found
+        if contact := _phone(match, text, country, matches[-1].end if matches else 0):
+            matches.append(contact)
+    return matches
 
 
 def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact | None:

@@ -54,7 +54,7 @@ def in_month(today: date, months: int, day: int) -> date | None:
 def next_date(today: date, month: int, day: int) -> date | None:
     """Return the next occurrence of a day and month, today included."""
     dates = (make(year, month, day) for year in range(today.year, today.year + 9))
-    return next((found for found in dates if found and found >= today), None)
+    return next((day for day in dates if day and day >= today), None)
 
 
 def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:
@@ -119,9 +119,9 @@ def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     if not 0 < abs(nth) <= 4:
         return None
     months = (int(match["m"]) - today.month) % 12 if match["m"] else 1 if match["nm"] else 0
-    found = nth_weekday(today, months, nth, _weekday(match))
-    if found is None or found >= today or match["nm"] or match["tm"]:
-        return found
+    day = nth_weekday(today, months, nth, _weekday(match))
+    if day is None or day >= today or match["nm"] or match["tm"]:
+        return day
     return nth_weekday(today, months + (12 if match["m"] else 1), nth, _weekday(match))
 
 
@@ -242,11 +242,11 @@ def _is_day(pair: tuple[str, ...], before: str, behind: str, *, is_dated: bool) 
     day, month = int(first), int(second)
     if sign == "." and (before in _CLOCK_BEFORE or behind in _CLOCK_BEHIND or (is_dated and len(second) == 2)):
         return False
-    said = before in _DAY_BEFORE or behind in _DAY_BEHIND or (case or "")[:2] in {"lo", "da", "ps", "ab"}
+    is_named = before in _DAY_BEFORE or behind in _DAY_BEHIND or (case or "")[:2] in {"lo", "da", "ps", "ab"}
     slight = len(second) == 1 and (sign == "." or (day < month and len(first) == 1)) and day < 13
-    if slight and (not said or behind == "x"):
+    if slight and (not is_named or behind == "x"):
         return False
-    if sign == "/" and first == second and behind == "x" and not said:  # 10/10 service
+    if sign == "/" and first == second and behind == "x" and not is_named:  # 10/10 service
         return False
     return 1 <= month <= 12 and 1 <= day <= 31
 

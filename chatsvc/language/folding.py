@@ -24,13 +24,13 @@ _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded text. `place[i]` is the offset of its i-th character in the text as typed."""
+    """A folded text. `offsets[i]` is the offset of its i-th character in the text as typed."""
 
     text: str
-    place: list[int]
+    offsets: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        return self.place[start], self.place[end - 1] + 1
+        return self.offsets[start], self.offsets[end - 1] + 1
 
 
 @lru_cache(maxsize=256)
@@ -42,18 +42,18 @@ def fold(text: str) -> str:
     return " ".join(folded.split())
 
 
-def fold_with_places(text: str) -> Folded:
+def fold_with_offsets(text: str) -> Folded:
     """Fold a text character by character. Dashes, quotes, blanks and fractions become one ASCII sign each."""
     if text.isascii():
         return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
     parts = [_SIGNS.get(character) or fold_character(character) for character in text]
-    place = [index for index, part in enumerate(parts) for _ in part]
-    return Folded("".join(parts), [*place, len(text)])
+    offsets = [index for index, part in enumerate(parts) for _ in part]
+    return Folded("".join(parts), [*offsets, len(text)])
 
 
 def folded(text: str) -> str:
-    """Fold a text with its signs, as `fold_with_places` does."""
-    return fold_with_places(text).text
+    """Fold a text with its signs, as `fold_with_offsets` does."""
+    return fold_with_offsets(text).text
 
 
 def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -70,8 +70,8 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _words(text: str) -> tuple[str, ...]:
-    found = [_without_suffix(word) if "'" in word or word[0].isdigit() else word for word in _WORD.findall(fold(text))]
-    return tuple([word[:MAX_LETTERS] for word in found[:MAX_WORDS]])
+    tokens = [_without_suffix(word) if "'" in word or word[0].isdigit() else word for word in _WORD.findall(fold(text))]
+    return tuple([word[:MAX_LETTERS] for word in tokens[:MAX_WORDS]])
 
 
 def _without_suffix(word: str) -> str:

@@ -17,7 +17,9 @@ _THANKSGIVING = "thanksgiving"
 def _names(language: str) -> tuple[tuple[str, str], ...]:
     """Return the names of days in a language with their month and day, the longest first: "yılbaşı günü" is not "yılbaşı"."""
     named = _words(language).group("day ")
-    return tuple(sorted(((f" {name}", day) for day, names in named.items() for name in names), key=lambda one: -len(one[0])))
+    return tuple(
+        sorted(((f" {name}", day) for day, names in named.items() for name in names), key=lambda name_and_day: -len(name_and_day[0]))
+    )
 
 
 @cache
@@ -34,13 +36,13 @@ def named(text: str, language: str, today: date) -> date | None:
     day = next((day for name, day in _names(language) if (name[:-1] if name.endswith("*") else f"{name} ") in line), None)
     if day is None:
         return None
-    found = _thanksgiving(today.year) if day == _THANKSGIVING else date.fromisoformat(f"{today.year}-{day}")
-    found = found if found >= today or day == _THANKSGIVING else found.replace(year=today.year + 1)
+    holiday = _thanksgiving(today.year) if day == _THANKSGIVING else date.fromisoformat(f"{today.year}-{day}")
+    holiday = holiday if holiday >= today or day == _THANKSGIVING else holiday.replace(year=today.year + 1)
     own = _words(language)
     shift = next((days for days in ("1", "-1") if any(f" {name} " in line for name in own.items(f"shift {days}"))), None)
     if shift:
-        return found + timedelta(days=int(shift))
-    return None if any(f" {name} " in line for name in own.items("beside")) else found
+        return holiday + timedelta(days=int(shift))
+    return None if any(f" {name} " in line for name in own.items("beside")) else holiday
 
 
 def is_one(day: date, country: str) -> bool:

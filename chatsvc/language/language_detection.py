@@ -61,8 +61,8 @@ def guess(text: str) -> str | None:
 def _guess(text: str) -> str | None:
     if "@" in text or "://" in text or "www." in text:  # the pattern is slow on texts without any
         text = _ADDRESS.sub(" ", text)
-    said = [word for word in _WORD.findall(text) if _small(word) not in _INTERNATIONAL]
-    letters = "".join(said)
+    tokens = [word for word in _WORD.findall(text) if _small(word) not in _INTERNATIONAL]
+    letters = "".join(tokens)
     if not letters:
         return None
     if len(_ARABIC.findall(letters)) > 0.5 * len(letters):
@@ -71,15 +71,15 @@ def _guess(text: str) -> str | None:
         return None if _NOT_RUSSIAN.search(letters) else "ru"
     if sum(ord(char) < 0x250 for char in letters) < 0.7 * len(letters):
         return None
-    return _latin(text, said[:_MAX_WORDS])
+    return _latin(text, tokens[:_MAX_WORDS])
 
 
 def is_word(word: str) -> bool:
     return _score(_small(word))[0]
 
 
-def _latin(text: str, said: Sequence[str]) -> str | None:
-    scored = [(word, *_score(_small(word))) for word in said]
+def _latin(text: str, tokens: Sequence[str]) -> str | None:
+    scored = [(word, *_score(_small(word))) for word in tokens]
     # all words may be names: "Ahmet Yılmaz", "Kadıköy"
     if all(not is_listed and (len(word) < 2 or (word[0].isupper() and not text.isupper())) for word, is_listed, _ in scored):
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.language import symbols
-from chatsvc.language.folding import fold_with_places, folded, masked, words
+from chatsvc.language.folding import fold_with_offsets, folded, masked, words
 from chatsvc.language.language_detection import is_word
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import FOLDER, LanguageWords, WordFile
@@ -59,12 +59,17 @@ def find(text: str, values: Collection[Span], contacts: Collection[Span], asked:
     return _announced(masked(text, contacts)) or _standing(text, sorted({*values, *contacts}), asked, contact=bool(contacts))
 
 
+def asks(text: str) -> bool:
+    """Return whether a text has the signs or words of a question."""
+    return "?" in text or bool(_ASKS.search(folded(text)))
+
+
 def _announced(raw: str) -> Name | None:
-    message = fold_with_places(raw)
+    message = fold_with_offsets(raw)
     text = message.text
     for pattern in (_STRONG_CUE, _CAPITAL_CUE, _WEAK_CUE):
         for match in pattern.finditer(text):
-            start = message.place[match.end()]
+            start = message.offsets[match.end()]
             if pattern is _CAPITAL_CUE and not raw[start:][:1].isupper():
                 continue
             before = max(match.start() - 24, text.rfind(",", 0, match.start()), 0)
@@ -144,7 +149,7 @@ _MOST_PARTS = 3  # of a name that begins with one that is not known
 def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Name | None:
     """Return the name that stands for itself: where one is asked for, beside contact data or other values, or as a signature."""
     pieces = [run for run in _pieces(text, values, asked=asked == "name") if run]
-    question = "?" in text or bool(_ASKS.search(folded(text)))
+    question = asks(text)
     shouted = text.isupper()
     best: tuple[int, Name] | None = None
     for run in pieces:
@@ -251,8 +256,8 @@ def load() -> frozenset[str]:
     """Learn the ordinary words, once a process: those of the sentences of visitors."""
     texts = (path.read_text(encoding="utf-8") for path in FOLDER.glob("*/acts.txt"))
     parts = (part.partition("\n") for text in texts for part in text.split("\n== "))
-    said = {word for act, _, sentences in parts if act != "give" for line in sentences.splitlines() for word in words(line)}
-    return frozenset(said) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - _SURNAMES
+    known = {word for act, _, sentences in parts if act != "give" for line in sentences.splitlines() for word in words(line)}
+    return frozenset(known) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - _SURNAMES
 
 
 @lru_cache(maxsize=4_096)

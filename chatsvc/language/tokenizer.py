@@ -93,7 +93,7 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
         yield Token(Kind.UNKNOWN.value, match[0], start, end)  # v2.1, A4, B12
     else:
         hung = match["hung"] or ""
-        is_capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper()
+        is_capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.offsets[end - 1]].isupper()
         if hung and not match["mark"] and (is_capital or (hung == "a" and match["number"][-1] in "1234578")):
             yield Token(Kind.UNKNOWN.value, match[0], start, end)  # Daire 3A; the ending would be 3e
         else:

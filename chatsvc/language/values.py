@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from chatsvc.domain.language import primary
 from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
-from chatsvc.language.folding import Folded, fold_with_places, masked
+from chatsvc.language.folding import Folded, fold_with_offsets, masked
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
@@ -106,20 +106,20 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     reading = plain if flexible and asked in ("date", "time") else _with_bare(asked, ends, plain, now, country)
     spans = dict(reading.spans)
     phone, written = _phone(ends, reading, spans, country, asked)
-    found = {**reading.values, "phone": phone}
+    values = {**reading.values, "phone": phone}
     beside = [written] if written else []
     if asked in ("number", "nights") and (number := _number(plain.message, [*plain.taken, *spans.values(), *beside])):
-        found["number"], spans["number"] = number
+        values["number"], spans["number"] = number
     taken = [*plain.taken, *(span for kind, span in spans.items() if kind != "number"), *beside]
     name = names.find(ends, taken, [*plain.contacts, *([spans["phone"]] if phone else [])], asked)
     if name:
-        found["name"], spans["name"] = name.value, (name.start, name.end)
+        values["name"], spans["name"] = name.value, (name.start, name.end)
 
     def mention(kind: str, explicit: bool | None = None) -> Mention[Any] | None:
-        if found.get(kind) is None or kind not in spans:
+        if values.get(kind) is None or kind not in spans:
             return None
         start, end = (index if index < cut or not missing else index + missing for index in spans[kind])
-        return Mention(found[kind], start, end, kind in plain.spans if explicit is None else explicit)
+        return Mention(values[kind], start, end, kind in plain.spans if explicit is None else explicit)
 
     has_minutes = re.search(r"\d\D?\d|[ap]\.?m", plain.message.text)
     return Values(
@@ -133,8 +133,8 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         phone=mention("phone"),
         phone_as_written=ends[slice(*written)] if written else None,
         email=mention("email"),
-        gone=plain.gone and "date" not in found,
-        never=plain.never and "date" not in found,
+        gone=plain.gone and "date" not in values,
+        never=plain.never and "date" not in values,
         clashes=plain.clashes,
         moves=plain.moves,
         rest=_rest(ends, plain.message, [*spans.values(), *beside]),
@@ -143,7 +143,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
 
 @lru_cache(maxsize=64)
 def _analyse(text: str, now: dt.datetime, language: str | None, country: str) -> TextReading:
-    message = fold_with_places(text)
+    message = fold_with_offsets(text)
     addresses = contacts.emails(message, text)
     taken = [*((address.start, address.end) for address in addresses), *contacts.other_numbers(message)]
     numbers = contacts.phones(message, country, taken)
@@ -160,14 +160,14 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     shorter = line.replaced([(day.first, day.end, _day_symbol(line, day)) for day in days if day.value or not day.explicit])
     clocks = [clock for clock in times.find(shorter) if not _is_past(shorter, clock)]
     named = [day for day in days if day.value]
-    day_places, clock_places = [_candidate(line, day) for day in named], [_candidate(shorter, clock) for clock in clocks]
-    if (wanted := selection.choose(line, day_places, clock_places)) is not None:
-        values["date"], spans["date"] = named[wanted].value, message.span(day_places[wanted].start, day_places[wanted].end)
-    if (wanted := selection.choose(line, clock_places, day_places)) is not None:
+    day_candidates, clock_candidates = [_candidate(line, day) for day in named], [_candidate(shorter, clock) for clock in clocks]
+    if (wanted := selection.choose(line, day_candidates, clock_candidates)) is not None:
+        values["date"], spans["date"] = named[wanted].value, message.span(day_candidates[wanted].start, day_candidates[wanted].end)
+    if (wanted := selection.choose(line, clock_candidates, day_candidates)) is not None:
         values["time"] = dt.time(*divmod(clocks[wanted].value or 0, 60))
-        spans["time"] = message.span(clock_places[wanted].start, clock_places[wanted].end)
-    places = [*taken, *((place.start, place.end) for place in clock_places)]
-    places += [(line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days]
+        spans["time"] = message.span(clock_candidates[wanted].start, clock_candidates[wanted].end)
+    spans_taken = [*taken, *((offsets.start, offsets.end) for offsets in clock_candidates)]
+    spans_taken += [(line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days]
     return TextReading(
         message,
         line,
@@ -177,9 +177,9 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
         gone=not named and any(day.gone for day in days),
         never=not named and any(day.explicit for day in days),
         clashes=any(day.value == values.get("date") and day.clashes for day in named),
-        moves=any(selection.moves(line, places) for places in (day_places, clock_places)),
+        moves=any(selection.moves(line, spans_taken) for spans_taken in (day_candidates, clock_candidates)),
         contacts=tuple(message.span(contact.start, contact.end) for contact in (*numbers, *addresses)),
-        taken=tuple(message.span(start, end) for start, end in places),
+        taken=tuple(message.span(start, end) for start, end in spans_taken),
     )
 
 
@@ -240,13 +240,13 @@ def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collecti
     """Read an answer with "at" or "on the" before its first number that belongs to no other value."""
     symbol = "saat" if kind == "time" else "ayin"
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
-    message = fold_with_places(text)
+    message = fold_with_offsets(text)
     tokens = line_of(message, (), text).tokens
     first = None
     for index, token in enumerate(tokens):
         is_ten = token.symbol == "on" and symbols.NUMBER_OF[token.text][2] == language  # which another language has as a word
         counts = token.kind is Kind.NUMBER or token.symbol == "yarim" or is_ten
-        if counts and not any(start <= message.place[token.start] < end for start, end in taken):
+        if counts and not any(start <= message.offsets[token.start] < end for start, end in taken):
             first = index
             break
     if first is None or len(tokens) > (_ANSWER if kind == "time" else _DAY_ANSWER):
@@ -257,7 +257,7 @@ def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collecti
     counts_thing = bool(behind) and behind[0].symbol == "x" and not _CARRIERS_BEHIND.match(message.text, number.end)
     if counts_thing and (kind == "date" or number.text.isalpha()):
         return None  # "four cylinders", "2 high chairs"
-    start = message.place[number.start]
+    start = message.offsets[number.start]
     again = _analyse(text[:start] + cue + text[start:], now, language, "")
     if (span := again.spans.get(kind)) is None:
         return None
@@ -301,10 +301,10 @@ def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:
 
 def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
     """Return the text without these spans and without the words that only carry them."""
-    folded_text, place = message.text, message.place
+    folded_text, offsets = message.text, message.offsets
     cuts: list[Span] = []
     for first, last in sorted(spans):
-        start, end = bisect_left(place, first), bisect_left(place, last)
+        start, end = bisect_left(offsets, first), bisect_left(offsets, last)
         floor = cuts[-1][1] if cuts else 0
         start = max(start, floor)
         while match := _CARRIERS_BEFORE.search(folded_text, max(floor, start - _CARRIED), start):
@@ -315,5 +315,5 @@ def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
             start = cuts.pop()[0]
         cuts.append((start, max(start, end)))
     for start, end in reversed(cuts):
-        text = f"{text[: place[start]]} {text[place[end] :]}"
+        text = f"{text[: offsets[start]]} {text[offsets[end] :]}"
     return " ".join(_DOUBLED.sub(r"\1 ", text).split()).strip(_EDGES)

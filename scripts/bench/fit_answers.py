@@ -91,7 +91,7 @@ def rows() -> Iterator[Row]:
 
 
 def _tells(index: KnowledgeIndex, question: evidence.Question, reply: judging.ReplyQuestion, judged: evidence.JudgedEntry) -> bool:
-    return reply.expects(index.told(question, judged).text)
+    return reply.expects(index.statement(question, judged).text)
 
 
 def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequence[str]) -> list[float]:

@@ -90,7 +90,14 @@ def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, 
 
 
 def test_a_test_asks_the_dialogue_that_answers_visitors(tmp_path: Path) -> None:
-    asked = ("thank you", "do you have parking, and how much is a haircut?", "I want an appointment", "are you open on sundays?", "#\\#")
+    asked = (
+        "thank you",
+        "do you have parking, and how much is a haircut?",
+        "can i cut my hair behind the parking?",
+        "I want an appointment",
+        "are you open on sundays?",
+        "#\\#",
+    )
     tests = "".join(f"  - {{ask: {json.dumps(one)}, lacks: '?!?'}}\n" for one in asked)
     site, folder = Site(tmp_path), folder_of(tmp_path, BOT + tests + "opening_hours: Mo-Fr 09:00-18:00\n")
     with site.serve() as serving:

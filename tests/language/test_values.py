@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.language import values
-from chatsvc.language.folding import fold_with_places
+from chatsvc.language.folding import fold_with_offsets
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
 from chatsvc.language.values import KINDS, Mention, Values
 from tests.speed import within
@@ -192,7 +192,7 @@ def test_a_time_of_the_24_hour_clock_is_read_as_it_stands(moment: time) -> None:
 def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
     ends, _ = ends_of(text)
     assert len(ends) <= MAX_CHARACTERS + 1
-    assert len(line_of(fold_with_places(ends)).tokens) <= MAX_TOKENS + 2
+    assert len(line_of(fold_with_offsets(ends)).tokens) <= MAX_TOKENS + 2
     middle = text[:1_500] + " Adım Ayşe, yarın 15:00, 0532 123 45 67 " + text[-1_500:]
     assert as_held(read(middle)) == as_held(read(text[:1_500] + " " * 40 + text[-1_500:]))
 

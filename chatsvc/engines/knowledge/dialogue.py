@@ -21,6 +21,7 @@ from chatsvc.engines.knowledge.requests import KINDS, Requests
 from chatsvc.engines.knowledge.turn import NO_DOUBT
 from chatsvc.language import catalogue
 from chatsvc.language.language_detection import guess
+from chatsvc.language.names import asks
 
 _NEAR = 0.2  # confidence below which a message has nothing to do with the knowledge
 _LONGEST_ABOUT = 80  # characters of a visitor's words that name a form
@@ -97,12 +98,14 @@ class Dialogue(Requests):
             return self.begin("contact", "open.other", draft)
         kind, asked = KINDS[wish], " ".join(act.text for act in self.plain_questions)
         is_unsure = not asked and wish == "book" and not self.is_sure_booking
+        asked = self.text if is_unsure and asks(self.text) else asked
         if (asked or is_unsure) and wish in ("book", "complain") and not self.is_reachable:
             answer = self.business_answer(asked or self.text) or self.search(asked or self.text)
             if self.state.pending == "choices" and answer:
                 return answer
-            offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer")
-            return self._joined(answer or (None if is_unsure else self.say("unknown")), offer)
+            if answer or asked:
+                offer = self.offer(self.draft(kind), "offer.appointment" if kind == "appointment" else "offer")
+                return self._joined(answer or ("" if is_unsure else self.say("unknown")), offer)
         if wish == "complain" and not self.is_reachable and self.state.lines[-1:] != ["complain"]:
             self.state.add_line("complain")
             offer, self.choices = self.offer(self.draft(kind), "offer.upset"), ()

@@ -27,7 +27,7 @@ _WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
 _NUMBERED = {int(number): WordSet(items) for number, items in LanguageWords("business.txt").group("choice ").items()}
 _NONE, _FILLER, _PEOPLE, _ALSO = map(word_set, ("none", "filler", "people", "also"))
-WITHOUT, DECLINES, REFUSES, AGREES, PARTS = map(word_set, ("without", "no", "refusing", "yes", "parts"))
+WITHOUT, DECLINES, REFUSES, AGREES, PARTS, BOOKINGS = map(word_set, ("without", "no", "refusing", "yes", "parts", "bookings"))
 
 
 class Field(NamedTuple):

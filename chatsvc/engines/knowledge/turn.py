@@ -12,6 +12,7 @@ from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import catalogue
 from chatsvc.language.folding import fold, words
+from chatsvc.language.names import asks
 from chatsvc.language.values import Values
 from chatsvc.language.wordlists import LanguageWords
 
@@ -19,7 +20,7 @@ NO_DOUBT = 0.9  # probability of a refusal that stands before something else
 FEW_WORDS = 3  # of a message that may lean on what was said before
 PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
 _SURE_COMPLAINT = 0.95  # probability of a complaint that has the form of a question
-SURE_BOOKING = 0.85  # probability of a wish to come that names no day and leaves no contact data
+_SURE_BOOKING, _SURE_QUESTION = 0.85, 0.95  # probability of a wish to come that names neither a booking nor a day
 _YES_NO = LanguageWords("business.txt").any_of("yes_no", r"^(?:{})")
 WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
 _NAME_WORDS = 6  # of a message that is a name and no more
@@ -91,7 +92,9 @@ class DialogueTurn:
 
     @property
     def is_sure_booking(self) -> bool:
-        return self.has_moment or self.is_reachable or any(act.name == "book" and act.probability >= SURE_BOOKING for act in self.acts)
+        is_named = any(word in forms.BOOKINGS for word in self.words) or self.has_moment or self.is_reachable
+        least = _SURE_QUESTION if asks(self.text) else _SURE_BOOKING
+        return is_named or any(act.name == "book" and act.probability >= least for act in self.acts)
 
     @property
     def questions(self) -> list[Act]:

@@ -112,18 +112,18 @@ class Corpus:
         if not entry.alt or facts.heading_of(entry):  # of a section the sentences of the answer are phrasings too
             texts += islice((part for part in facts.sentences(entry.answer) if len(part) > _SENTENCE), _SENTENCES)
         for text in texts:
-            said = words(text)
-            for word in said:
+            tokens = words(text)
+            for word in tokens:
                 if word not in self.of_word:
-                    self.of_word[word] = tuple([self._number(*one) for one in features_of(word, self.lexicon.of_word(word))])
-            held = set(chain.from_iterable(map(self.of_word.__getitem__, said)))
-            held.update(self._number("c" + match.concept, WEIGHTS["c"]) for match in self.lexicon.expressions(said))
+                    self.of_word[word] = tuple([self._number(*feature) for feature in features_of(word, self.lexicon.of_word(word))])
+            held = set(chain.from_iterable(map(self.of_word.__getitem__, tokens)))
+            held.update(self._number("c" + match.concept, WEIGHTS["c"]) for match in self.lexicon.expressions(tokens))
             counts.update(held)
-        said = words(entry.answer)
+        tokens = words(entry.answer)
         if len(self._pairs) < _MOST_PAIRS:
             self._pairs.update(("".join(pair), pair) for text in (*texts, entry.answer) for pair in pairwise(words(text)))
-        for found in list(dict.fromkeys(stem(word) for word in said if len(word) > 2 and word not in STOPWORDS))[:_ANSWER_WORDS]:
-            counts.setdefault(self._number("s" + found, WEIGHTS["s"]), 0)
+        for root in list(dict.fromkeys(stem(word) for word in tokens if len(word) > 2 and word not in STOPWORDS))[:_ANSWER_WORDS]:
+            counts.setdefault(self._number("s" + root, WEIGHTS["s"]), 0)
         return counts, len(texts)
 
     def _number(self, feature: str, weight: float) -> int:

@@ -139,11 +139,11 @@ def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> Vocabulary:
     """Return what some texts explain: stems, concepts, and beginnings of words."""
     held: set[str] = set()
     for text in texts:
-        said = words(text)
-        for word in said:
+        tokens = words(text)
+        for word in tokens:
             held.update(keys_of_word(word))
             held.update("c" + concept for concept in lexicon.of_word(word))
-        held.update("c" + match.concept for match in lexicon.expressions(said))
+        held.update("c" + match.concept for match in lexicon.expressions(tokens))
     return frozenset(held)
 
 
@@ -152,19 +152,19 @@ def keys_of_word(word: str) -> tuple[str, ...]:
     return ("s" + stem(word), "b" + word[:_BEGINNING]) if len(word) >= _BEGINNING else ("s" + stem(word),)
 
 
-def keys_of(said: Iterable[str]) -> frozenset[str]:
-    return frozenset(key for word in said for key in keys_of_word(word))
+def keys_of(tokens: Iterable[str]) -> frozenset[str]:
+    return frozenset(key for word in tokens for key in keys_of_word(word))
 
 
-def features(said: Sequence[str], lexicon: Lexicon) -> list[str]:
-    found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
-    found |= {"c" + concept: None for word in said for concept in lexicon.of_word(word)}
-    found |= {"c" + match.concept: None for match in lexicon.expressions(said)}
-    return list(found)
+def features(tokens: Sequence[str], lexicon: Lexicon) -> list[str]:
+    names = {"s" + stem(word): None for word in tokens if word not in STOPWORDS}
+    names |= {"c" + concept: None for word in tokens for concept in lexicon.of_word(word)}
+    names |= {"c" + match.concept: None for match in lexicon.expressions(tokens)}
+    return list(names)
 
 
-def letters(said: Iterable[str]) -> frozenset[str]:
-    return frozenset([gram for word in said for gram in trigrams(word)])
+def letters(tokens: Iterable[str]) -> frozenset[str]:
+    return frozenset([gram for word in tokens for gram in trigrams(word)])
 
 
 def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
@@ -175,10 +175,10 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
     named = Counter(word for part in parts for word in set(words(part.name)))
     under = {head: title | vocabulary((head,), lexicon) for head in {part.head for part in parts}}
     for part in parts:
-        own, said = vocabulary((part.own,), lexicon), words(f"{part.head} {part.own}")
+        own, tokens = vocabulary((part.own,), lexicon), words(f"{part.head} {part.own}")
         name = tuple(keys_of_word(word) for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
-        near = model.direction(features(said, lexicon))
-        prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, letters(said)))
+        near = model.direction(features(tokens, lexicon))
+        prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, letters(tokens)))
     asks = [model.direction(features(words(text), lexicon)) for text in phrasings]
     mean = topics.unit(tuple(map(sum, zip(*filter(None, asks), strict=True))))
     return PreparedEntry(tuple(prepared), title, title.union(*(part.own for part in prepared)), mean)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.documents import TABLE_RULE
@@ -121,9 +122,9 @@ def heading_of(entry: Entry) -> str:
 
 def short(text: str) -> str:
     """Return a text, or the beginning of a long one, as a short name."""
-    said = _MARKS.sub("", text).split()
-    name = " ".join(said).rstrip(" ,.;:!")
-    return name if len(name) <= _TITLE else f"{' '.join(said[:_TITLE_WORDS]).rstrip(' ,.;:!')} …"
+    given = _MARKS.sub("", text).split()
+    name = " ".join(given).rstrip(" ,.;:!")
+    return name if len(name) <= _TITLE else f"{' '.join(given[:_TITLE_WORDS]).rstrip(' ,.;:!')} …"
 
 
 class _Reader:
@@ -162,8 +163,8 @@ class _Reader:
 
     def _over(self, text: str, label: str = "") -> str:
         """Return the headings that stand before a text: those that it does not name itself."""
-        said = {stem(word) for word in words(text)}
-        return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(said, head)))
+        given = {stem(word) for word in words(text)}
+        return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(given, head)))
 
     def _under(self, text: str, label: str = "") -> str:
         return f"{over}: {text}" if (over := self._over(text, label)) else text
@@ -206,14 +207,14 @@ class _Reader:
                     title,
                 )
             return
-        told = f"{before} {text}" if before and (words(text) or [""])[0] in _LEANING else text
+        statement = f"{before} {text}" if before and (words(text) or [""])[0] in _LEANING else text
         self._add(
             name if name and not label else short(text),
-            self._under(told, label),
+            self._under(statement, label),
             text,
             f"{self.heading} {label}",
             name,
-            self._over(told, label),
+            self._over(statement, label),
         )
 
     def _table(self, rows: list[list[str]], heads: list[str]) -> None:
@@ -221,7 +222,7 @@ class _Reader:
         if body and all(len(row) == len(heads) + 1 for row in body):  # the names of the rows have no head
             heads = heads and ["", *heads]
         for row in body:
-            cells = [(heads[place] if place < len(heads) else "", cell) for place, cell in enumerate(row) if cell and cell != "-"]
+            cells = [(head, cell) for head, cell in zip_longest(heads, row, fillvalue="") if cell and cell != "-"]
             if not cells:
                 continue
             (_, name), *others = cells
@@ -246,10 +247,10 @@ def listed(cells: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{head} {cell}".strip() for head, cell in cells)
 
 
-def _names(said: set[str], head: str) -> bool:
+def _names(given: set[str], head: str) -> bool:
     """Return whether words name a heading: they have one of its telling stems."""
     telling = {stem(word) for word in words(head) if word not in STOPWORDS}
-    return not telling or not telling.isdisjoint(said)
+    return not telling or not telling.isdisjoint(given)
 
 
 def _blocks(answer: str) -> Iterator[list[str]]:

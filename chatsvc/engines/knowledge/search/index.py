@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from sys import intern
-from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -49,19 +48,11 @@ _ROW_NEAR = 0.5  # scores by which a row is told with a better one
 _MOST_TOLD = 400  # characters of two facts that are told together
 
 
-class Ranked(NamedTuple):
-    """A candidate by its number in the index."""
-
-    entry: int
-    factor: float  # for the entry's language
-    likeness: float  # of its topics
-    score: float
-
-
 def _together(first: Fact, second: Fact) -> Fact | None:
     """Return two facts of one entry as one; None if their entries differ or one is a whole section."""
     head, colon, rest = second.text.partition(": ")
     text = f"{first.text}\n{rest if colon and first.text.startswith(head + colon) else second.text}"
+    text = max((first.text, second.text), key=len) if first.text in second.text or second.text in first.text else text
     is_one = first.entry.id == second.entry.id and second.title != facts.whole(second.entry).title and len(text) <= _MOST_TOLD
     return Fact(first.entry, first.title, text, first.subject) if is_one else None
 
@@ -104,31 +95,26 @@ class KnowledgeIndex:
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = evidence.confidence(evidence.signs(question, judged))
-        entry = self.entries[judged[0].number]
-        if any(words(phrasing) == words(text) for phrasing in (entry.question, *entry.alt)):
+        best = self.entries[judged[0].number]
+        if any(words(phrasing) == words(text) for phrasing in (best.question, *best.alt)):
             sure = max(sure, _CALLED)
         likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
-        is_lone = len(likely) == 1
-        if sure >= _ALONE and len(likely) == 2 and (both := _together(*likely)):
-            likely = (both,)
+        first = dict(zip(evidence.EVIDENCE, judged[0].evidence[judged[0].best], strict=True))
+        fact, row = self.statement(question, judged[0]), judged[0].prepared.parts[judged[0].best].part
+        is_cell = first["named"] == 1 and len(row.cells) > 1 and (fact is not row.fact or bool(first["proper"]))  # a row and a column
+        # A choice of one would only be a detour.
+        is_sure = sure >= ANSWER or (sure >= _ALONE and (is_cell or (len(likely) == 1 and not first["unsaid"])))
+        if sure >= _ALONE and len(likely) == 2 and not is_cell and (both := _together(*likely)):
+            fact, likely = both, (both,)
         hits = tuple(
             Hit(
-                self.entries[one.number],
-                round(sure * math.exp(one.score - judged[0].score), 4),
-                self._why(question, one) if explain else (),
-                likely[0]
-                if not is_lone and len(likely) == 1 and one is judged[0]
-                else self.told(question, one)
-                if explain or one is judged[0]
-                else None,
+                self.entries[entry.number],
+                round(sure * math.exp(entry.score - judged[0].score), 4),
+                self._why(question, entry) if explain else (),
+                fact if entry is judged[0] else self.statement(question, entry) if explain else None,
             )
-            for one in judged[:limit]
+            for entry in judged[:limit]
         )
-        first = dict(zip(evidence.EVIDENCE, judged[0].evidence[judged[0].best], strict=True))
-        row = judged[0].prepared.parts[judged[0].best].part
-        is_cell = first["named"] == 1 and len(row.cells) > 1 and hits[0].fact not in (None, row.fact)  # row and column are named
-        # A choice of one would only be a detour.
-        is_sure = sure >= ANSWER or (sure >= _ALONE and (is_cell or (is_lone and not first["unsaid"])))
         is_open = "money" in question.kinds and not any(term.names for term in question.terms)  # "how much for the four of us on Saturday"
         is_likely = sure >= (_OPEN if is_open else ASK)
         return SearchResult(wanted, "answer" if is_sure else "ask" if is_likely else "abstain", sure, hits, likely)
@@ -137,34 +123,35 @@ class KnowledgeIndex:
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
     ) -> tuple[Question, list[JudgedEntry], str]:
         """Return the question as it was read, its candidates, best first, and the language to answer in."""
-        said = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
-        said = [part for word in said for part in self._corpus.apart(word)]
+        tokens = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        tokens = [part for word in tokens for part in self._corpus.apart(word)]
         wanted, other = self._wanted(text, language, spoken)
-        question, weights, features = self._read(said)
+        question, weights, features = self._read(tokens)
         if subject and not any(term.names for term in question.terms):
             about, more, leaning = self._read(words(subject)[:_WORDS])
             question = question._replace(subject=about.terms)
             weights = {number: weights.get(number, 0.0) + _SUBJECT * more.get(number, 0.0) for number in {*weights, *more}}
             features = [*features, *leaning]
-        ranked = self._rank(weights, topics.shared().of((feature, 1.0) for feature in features), wanted, other)
+        ranked = self._rank(weights, features, wanted, other)
         judged = []
-        for one in ranked:
-            prepared = self._prepare(one.entry)
-            shown = evidence.of_entry(question, prepared, (one.score / (ranked[0].score or 1.0), one.score, one.likeness))
-            lost = _LANGUAGE * math.log(one.factor)
-            judged.append(JudgedEntry(one.entry, prepared, shown, tuple(evidence.score(row) + lost for row in shown), one.factor))
+        for score, number, factor, likeness in ranked:
+            prepared = self._prepare(number)
+            figures = evidence.of_entry(question, prepared, (score / (ranked[0][0] or 1.0), score, likeness))
+            lost = _LANGUAGE * math.log(factor)
+            judged.append(JudgedEntry(number, prepared, figures, tuple(evidence.score(row) + lost for row in figures), factor))
         asked = words(text)  # an entry comes first by its own question
-        judged.sort(key=lambda one: (words(self.entries[one.number].question) != asked, -one.score, one.number))
+        judged.sort(key=lambda entry: (words(self.entries[entry.number].question) != asked, -entry.score, entry.number))
         return question, judged, wanted
 
     def rank(self, text: str, language: str | None = None) -> list[Hit]:
         """Return the entries whose words and topics are nearest to a text, best first, whatever their facts say."""
         _, weights, features = self._read(words(text)[:_WORDS])
         wanted, other = self._wanted(text, language, None)
-        ranked = self._rank(weights, topics.shared().of((feature, 1.0) for feature in features), wanted, other)
-        return [Hit(self.entries[one.entry], one.score) for one in ranked]
+        return [Hit(self.entries[number], score) for score, number, *_ in self._rank(weights, features, wanted, other)]
 
-    def _rank(self, weights: dict[int, float], about: dict[int, float], wanted: str, other: float) -> list[Ranked]:
+    def _rank(self, weights: dict[int, float], features: Sequence[str], wanted: str, other: float) -> list[tuple[float, int, float, float]]:
+        """Return the candidates, best first: score, number, the factor of their language, and the likeness of their topics."""
+        about = topics.shared().of((feature, 1.0) for feature in features)
         scores = self._corpus.postings.accumulate(weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
         alike = self._corpus.like(about.items())
@@ -174,13 +161,13 @@ class KnowledgeIndex:
         cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1] if scores else 0.0
         best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
         factors = {entry: other if wanted in self.languages and self._languages[entry] != wanted else 1.0 for entry in best}
-        found = [Ranked(entry, factor, alike.get(entry, 0.0), factor * scores[entry]) for entry, factor in factors.items()]
-        return heapq.nsmallest(_CANDIDATES, found, key=lambda one: (-one.score, one.entry))
+        ranked = [(factor * scores[entry], entry, factor, alike.get(entry, 0.0)) for entry, factor in factors.items()]
+        return heapq.nsmallest(_CANDIDATES, ranked, key=lambda candidate: (-candidate[0], candidate[1]))
 
-    def _read(self, said: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
+    def _read(self, tokens: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
         """Return the question of folded words, the weights of its features, and its features for the topic model."""
-        corpus, readings = self._corpus, self._spelled(said)
-        read = [readings[word] for word in said]
+        corpus, readings = self._corpus, self._spelled(tokens)
+        read = [readings[word] for word in tokens]
         concepts: dict[str, set[str]] = {}
         for match in self._lexicon.expressions(read):
             for word in read[match.start : match.stop]:
@@ -220,17 +207,17 @@ class KnowledgeIndex:
         nothing = sum(not term.concepts and "s" + term.word not in corpus.numbers for term in terms)
         question = Question(
             tuple(terms),
-            evidence.letters(word for word in said if word not in STOPWORDS),
+            evidence.letters(word for word in tokens if word not in STOPWORDS),
             topics.shared().direction(features),
             alien=alien,
             unknown=nothing / (len(terms) or 1),
         )
         return question, {number: weight / length for number, weight in weights.items()}, features
 
-    def _spelled(self, said: Sequence[str]) -> dict[str, str]:
+    def _spelled(self, tokens: Sequence[str]) -> dict[str, str]:
         readings: dict[str, str] = {}
         left = _SPELLED
-        for word in dict.fromkeys(said):
+        for word in dict.fromkeys(tokens):
             readings[word] = word
             if left and not self._knows(word):
                 left -= 1
@@ -239,20 +226,21 @@ class KnowledgeIndex:
 
     def _knows(self, word: str) -> bool:
         """Return whether a word is no spelling error: the corpus, the lexicon or the topic model has it."""
-        found = "s" + stem(word)
-        known = word in STOPWORDS or word in self._corpus.of_word or found in self._corpus.numbers
-        return known or bool(self._lexicon.of_word(word)) or found in topics.shared()
+        root = "s" + stem(word)
+        known = word in STOPWORDS or word in self._corpus.of_word or root in self._corpus.numbers
+        return known or bool(self._lexicon.of_word(word)) or root in topics.shared()
 
     def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
         """Return the likeliest facts of all candidates, best first, each name once."""
         ranked = heapq.nlargest(
-            2 * _CHOICES, ((score, -place, one, part) for place, one in enumerate(judged) for part, score in enumerate(one.scores))
+            2 * _CHOICES,
+            ((score, -position, entry, part) for position, entry in enumerate(judged) for part, score in enumerate(entry.scores)),
         )
         likely: dict[frozenset[str], Fact] = {}
         tables = dict[str, int]()
-        for score, _, one, part in ranked:
+        for score, _, entry, part in ranked:
             if score >= ranked[0][0] - _FAR:
-                read = one.prepared.parts[part].part
+                read = entry.prepared.parts[part].part
                 fact = self._fact(question, read)
                 likely.setdefault(frozenset(words(fact.text)), fact)
                 tables[fact.entry.id] = tables.get(fact.entry.id, 0) + bool(read.cells)
@@ -263,25 +251,25 @@ class KnowledgeIndex:
                 return (fact, facts.whole(fact.entry), *rest)[:_CHOICES]
         return tuple(chosen[:_CHOICES])
 
-    def told(self, question: Question, judged: JudgedEntry) -> Fact:
+    def statement(self, question: Question, judged: JudgedEntry) -> Fact:
         """Return what is told of an entry: its best fact, and a sentence of the same entry that is nearly as likely."""
         first, parts = judged.best, judged.prepared.parts
         best = parts[first].part
-        told = self._fact(question, best)
+        fact = self._fact(question, best)
         if best.name:
-            return self._rows(question, judged, told)
-        beside = [place for place in (first - 1, first + 1) if 0 <= place < len(parts)]
-        other = max(beside, key=lambda place: judged.scores[place], default=first)
+            return self._rows(question, judged, fact)
+        beside = [position for position in (first - 1, first + 1) if 0 <= position < len(parts)]
+        other = max(beside, key=lambda position: judged.scores[position], default=first)
         more = parts[other].part
         if judged.scores[other] < judged.scores[first] - _NEARLY or more.cells or more.name:
-            return told
-        if other == first or more.over != best.over or len(told.text) + len(more.own) > _MOST_TOLD or more.own in told.text:
-            return told
+            return fact
+        if other == first or more.over != best.over or len(fact.text) + len(more.own) > _MOST_TOLD or more.own in fact.text:
+            return fact
         earlier, later = (more, best) if other < first else (best, more)
         between = " " if earlier.fact.text[-1:] in ".!?…:" else "\n"
-        return Fact(told.entry, told.title, f"{earlier.fact.text}{between}{later.own}", told.subject)
+        return Fact(fact.entry, fact.title, f"{earlier.fact.text}{between}{later.own}", fact.subject)
 
-    def _rows(self, question: Question, judged: JudgedEntry, told: Fact) -> Fact:
+    def _rows(self, question: Question, judged: JudgedEntry, fact: Fact) -> Fact:
         """Return a named fact with those of its list or table that the question names as well: "clown and magician, how much"."""
         named = evidence.EVIDENCE.index("named")
         best, first = judged.evidence[judged.best], judged.prepared.parts[judged.best].part
@@ -296,7 +284,8 @@ class KnowledgeIndex:
         ]
         lines = list(dict.fromkeys(self._fact(question, row).text for row in rows))[:_CHOICES]
         text = "\n".join(lines)
-        return Fact(told.entry, told.title, text, told.subject) if told.text in lines and len(text) <= _MOST_TOLD else told
+        is_told = len(lines) > 1 and fact.text in lines and len(text) <= _MOST_TOLD
+        return Fact(fact.entry, fact.title, text, fact.subject) if is_told else fact
 
     def _fact(self, question: Question, part: ReadFact) -> Fact:
         """Return a fact as it is told: of a row or column only the cells that the question names, or that hold the amount it asks for."""

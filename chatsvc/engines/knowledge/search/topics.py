@@ -35,10 +35,10 @@ class Topics:
 
     def __init__(self, lines: Iterable[str]) -> None:
         """Parse the lines of the file: names, places, then a feature a line."""
-        names, places, *rows = (line for line in lines if not line.startswith("#"))
+        names, coordinates, *rows = (line for line in lines if not line.startswith("#"))
         value_of = {digit: value for value, digit in enumerate(LEVELS)}
         self.names = names.split("\t")
-        self._places = [[float(LEVELS.index(letter) - ZERO) for letter in place] for place in places.split("\t")]
+        self._coordinates = [[float(LEVELS.index(letter) - ZERO) for letter in digits] for digits in coordinates.split("\t")]
         self._direction = cache(self._sum)
         self._rows: dict[str, slice] = {}
         self._topics, self._weights = array("H"), array("f")
@@ -75,7 +75,7 @@ class Topics:
     def _sum(self, feature: str) -> Vector:
         row, total = self._rows[feature], [0.0] * DIMENSIONS
         for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
-            total = [have + weight * more for have, more in zip(total, self._places[topic], strict=True)]
+            total = [have + weight * more for have, more in zip(total, self._coordinates[topic], strict=True)]
         return tuple(total)
 
 
