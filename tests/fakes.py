@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from chatsvc.domain.actors import local_user
@@ -93,12 +93,12 @@ class FailingAtFirst:
     `left` is below 0 once it has worked.
     """
 
-    def __init__(self, function: Callable[..., Awaitable[Any]]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.left = 2
 
-    async def __call__(self, *given: Any) -> Any:
+    def __call__(self, *given: Any) -> Any:
         self.left -= 1
         if self.left >= 0:
             raise StoreUnavailable("the disk is full")
-        return await self._function(*given)
+        return self._function(*given)

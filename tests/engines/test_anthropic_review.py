@@ -20,46 +20,25 @@ from tests.engines.test_anthropic_tools import ASKED, BOOKED, appointment, reque
 
 NOON_MS = int(datetime(2026, 11, 20, 10, 14, tzinfo=UTC).timestamp() * 1000)  # 13:14 in Istanbul
 BUSINESSES = {
-    "hotel": (
-        BOT._replace(name="Mavi Köy", description="A hotel", instructions=None, opening_hours="mon-sun 08:00-22:00"),
-        (
-            ("What does a double room cost?", "A double room is 150 EUR a night. A child bed is 20 EUR a night."),
-            ("Is there Wi-Fi?", "Wi-Fi is free in all rooms."),
-            ("When can I check in?", "Check-in is from 14:00, check-out until 11:00."),
-            ("Phone and e-mail?", "+90 232 555 01 23, info@mavikoy-hotel.example.com, https://www.mavikoy-hotel.example.com/rooms"),
-            ("Where are you?", "Liman Caddesi No: 12, Çeşme, 300 metres from the beach."),
-            ("Are pets allowed?", "Pets up to 8 kg, 15 EUR a night."),
-            ("Is there a discount?", "10% from seven nights on."),
-            ("Is breakfast included?", "No, breakfast is 12 EUR a person, from 07:30 to 10:30."),
-            ("Is there parking?", "Parking is 5 EUR a day."),
-            ("How far is the airport?", "85 km; a transfer is 70 EUR for up to four people."),
-            ("How can I pay?", "Cash, card or bank transfer."),
-            ("Where is breakfast?", "We moved the breakfast room to the terrace last year, and it stays there."),
-        ),
-    ),
-    "garage": (
-        BOT._replace(name="Usta Oto", description=None, instructions=None, opening_hours="mon-fri 08:30-18:00; sat 09:00-13:00"),
-        (
-            ("How much is an oil change?", "1.200 TL with filter, about 45 minutes."),
-            ("Winter tyres?", "Changing four tyres costs 800 TL, storing them 600 TL a season."),
-            ("Loan car?", "500 TL a day."),
-            ("Inspection?", "950 TL, takes 1 hour, Monday to Friday."),
-            ("Phone?", "0232 444 10 10"),
-            ("Where?", "Bornova, Sanayi Sitesi 3. Sokak No 7."),
-            ("Papers?", "Bring the registration and your ID."),
-        ),
-    ),
+    "hotel": BOT._replace(name="Mavi Köy", description="A hotel", instructions=None, opening_hours="mon-sun 08:00-22:00"),
+    "garage": BOT._replace(name="Usta Oto", description=None, instructions=None, opening_hours="mon-fri 08:30-18:00; sat 09:00-13:00"),
 }
-LINES = [line.split("\t") for line in (Path(__file__).parent / "reply_cases.tsv").read_text("utf-8").splitlines()[1:]]
+
+
+def table(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()[1:]]
+
+
+KNOWLEDGE, LINES = table("reply_knowledge.tsv"), table("reply_cases.tsv")
 HAIRCUT = CapturedRecord("appointment", "a-7", "appointment", "pending", "saç kesimi", 0, date(2026, 11, 25), time(14))
 KEPT = replace(ASKED, captured=(HAIRCUT,))
 
 
 @pytest.mark.parametrize(("business", "verdict", "language", "said", "reply"), LINES, ids=lambda given: given[:40])
 def test_a_reply_gets_the_verdict_that_a_person_gave(business: str, verdict: str, language: str, said: str, reply: str) -> None:
-    bot, known = BUSINESSES[business]
+    known = [row[1:] for row in KNOWLEDGE if row[0] == business]
     shelf = Shelf(tuple(Entry(f"k{n}", question, (), answer, "en") for n, (question, answer) in enumerate(known)))
-    turn = replace(TURN, bot=bot, knowledge=shelf, message=said, now_ms=NOON_MS)
+    turn = replace(TURN, bot=BUSINESSES[business], knowledge=shelf, message=said, now_ms=NOON_MS)
     # What a search would find at its worst: everything, so that a wrong price has the most to be computed from.
     hits = [hit for one in shelf.entries for hit in shelf.search(one.question.lower()).hits]
     complaint = review.complaint(reply, hits, None, turn)

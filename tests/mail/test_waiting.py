@@ -229,14 +229,6 @@ async def test_a_fault_of_the_program_leaves_no_mail_under_way(desk: Desk, post:
     assert await post.states() == [("waiting", "failed", 1, "internal_error")]
 
 
-async def test_erasing_a_visitor_takes_the_mail_back(desk: Desk, post: Post, mailbox: Mailbox) -> None:
-    await add_operator(desk.caller, "ada@example.com", "waiting")
-    visitor = await desk.visitor_waits()
-    await perform(desk.services, ADMIN, "conversation.erase", {"user_id": visitor.user_id, "bot": desk.caller.bot})
-    await post.pass_time(2)
-    assert (mailbox.messages, await post.mails()) == ([], [])
-
-
 async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Post) -> None:
     await add_operator(desk.caller, "ada@example.com", "waiting")
     await desk.visitor_waits()

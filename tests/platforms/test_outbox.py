@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,24 +22,11 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import outbox as stored
-from chatsvc.store.database import Connection, StoreUnavailable
+from chatsvc.store.database import Connection
 from tests.conftest import Caller
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import TOKEN, BotApi, Fault
 from tests.store.inspection import execute
-
-
-class FailingAtFirst:
-    """A unit of the store whose first two calls fail; `left` is below 0 once it has worked."""
-
-    def __init__(self, unit: Callable[..., Any]) -> None:
-        self._unit, self.left = unit, 2
-
-    def __call__(self, *arguments: Any) -> Any:
-        self.left -= 1
-        if self.left >= 0:
-            raise StoreUnavailable("the disk is full")
-        return self._unit(*arguments)
 
 
 @pytest.fixture
@@ -59,7 +45,7 @@ class Chat:
         """Store a visitor's message and settle its turn."""
         self.count += 1
         key = f"{self.chat} {self.count}"
-        given = {"at": self.services.clock(), **more}
+        given = {"sent_at": self.services.clock(), **more}
         arrived = NewMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
         message = await channel_messages.receive(self.services, arrived)
         assert message is not None
@@ -94,13 +80,6 @@ async def chat(caller: Caller, api: BotApi) -> Chat:
     """A visitor of a bot with an active Telegram channel."""
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
     return Chat(caller)
-
-
-async def test_a_reply_is_sent_once_and_its_state_kept(chat: Chat, api: BotApi) -> None:
-    await chat.say("hello")
-    assert await chat.until("sent") == [("echo: hello", "sent", None)]
-    assert api.texts() == ["echo: hello"]
-    assert chat.services.egress.opened["telegram"] >= 1
 
 
 async def test_messages_of_a_conversation_keep_their_order_and_others_do_not_wait(chat: Chat, api: BotApi, caller: Caller) -> None:
@@ -146,15 +125,6 @@ async def test_a_time_out_after_the_request_is_unknown(chat: Chat, api: BotApi, 
     api.fail("sendMessage", Fault(delay_s=1.0))
     await chat.say("hello")
     assert await chat.until("unknown") == [("echo: hello", "unknown", "timeout")]
-
-
-async def test_a_platform_that_is_busy_is_obeyed(chat: Chat, api: BotApi) -> None:
-    api.fail("sendMessage", Fault(429, "Too Many Requests: retry after 1", {"retry_after": 1}))
-    await chat.say("hello")
-    await api.until(lambda: len(api.of("sendMessage")) == 1)
-    await chat.until("queued")
-    assert await chat.until("sent") == [("echo: hello", "sent", None)]
-    assert len(api.of("sendMessage")) == 2
 
 
 async def test_a_refused_connection_is_tried_again_for_ten_minutes(chat: Chat, api: BotApi, clock: FakeClock) -> None:
@@ -326,38 +296,6 @@ async def test_a_text_without_any_part_fails(chat: Chat, api: BotApi, monkeypatc
     await chat.say("hello")
     assert await chat.until("failed") == [("echo: hello", "failed", "empty")]
     assert api.sent == []
-
-
-async def test_a_late_status_of_the_platform_is_not_overwritten(chat: Chat, api: BotApi) -> None:
-    api.fail("sendMessage", Fault(429, "", {"retry_after": 30}))
-    await chat.say("hello")
-    await chat.until("queued")
-    (message,) = [one for one in await chat.messages() if one.role == "assistant"]
-    await execute(chat.caller.app, "UPDATE messages SET delivery = 'read' WHERE outbox IS NOT NULL")
-    digest = outbox.sent_digest(chat.caller.bot, "telegram", "7 1")
-    await chat.services.db.write(lambda connection: stored.settle(connection, message.number, "sent", None, digest))
-    assert [state for _, state, _ in await chat.deliveries()] == ["read"]
-
-
-async def test_what_is_no_text_is_told_once_until_the_next_text(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
-    await chat.say("hello there, good morning")
-    for kind in ("photo", "voice"):
-        await chat.say(f"[{kind}]", kind=kind)
-    await chat.say("and a question about that")
-    await chat.say("[photo]", kind="photo")
-    texts = [text for text, *_ in await chat.until("sent", "sent", "sent", "sent")]
-    assert [text[:10] for text in texts] == ["echo: hell", "I can only", "echo: and ", "I can only"]
-    assert [turn.message for turn in engine.turns] == ["hello there, good morning", "and a question about that"]
-
-
-async def test_the_beginning_is_greeted_with_questions_to_choose_from(
-    chat: Chat, api: BotApi, caller: Caller, engine: ScriptedEngine
-) -> None:
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "Hos geldiniz"})
-    await chat.say("/start", kind="start")
-    await chat.until("sent")
-    assert api.texts() == ["Hos geldiniz"]
-    assert engine.turns == []
 
 
 async def queued(chat: Chat, *others: Chat) -> list[int]:

@@ -26,7 +26,6 @@ from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import NAME, TOKEN, BotApi, Fault, chats
 from tests.platforms.conftest import WISHES, begun, leave_a_request_outside_of_the_hours, offer_rooms
-from tests.store.inspection import execute
 
 ME = Myself(123456, NAME)
 
@@ -327,15 +326,6 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
     other.app.services.part(Outbox).stopping = True
 
 
-async def test_an_erased_visitor_leaves_digests_alone(bot: Caller, api: BotApi) -> None:
-    api.message(chat=4711, text="my secret")
-    await api.until(lambda: bool(api.sent))
-    done = await perform(bot.app.services, ADMIN, "conversation.erase", {"user_id": "4711", "bot": bot.bot})
-    assert (done.erased.conversations, done.erased.messages) == (1, 2)
-    assert await execute(bot.app, "SELECT count(*) FROM messages") == [(0,)]
-    assert [len(digest) for (digest,) in await execute(bot.app, "SELECT digest FROM incoming_keys")] == [32]
-
-
 async def test_a_person_who_has_the_conversation_answers_in_the_app(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
@@ -457,11 +447,3 @@ async def test_a_reply_goes_to_the_topic_that_was_written_in(bot: Caller, api: B
     await api.until(lambda: len(api.sent) == 3)
     sent = sorted((call.get("message_thread_id", 0), call["text"]) for call in api.of("sendMessage"))
     assert sent == [(0, "echo: in none"), (11, "echo: in 11"), (12, "echo: in 12")]
-
-
-async def test_the_polling_of_a_deleted_account_ends_at_once(bot: Caller, api: BotApi) -> None:
-    await api.until(lambda: bool(api.of("getUpdates")))
-    told = list[str]()
-    bot.app.services.channels.observers.append(told.append)
-    await perform(bot.app.services, ADMIN, "account.delete", {"account": bot.account})
-    assert told == [bot.bot]

@@ -548,16 +548,6 @@ async def test_a_delivery_under_way_that_is_cancelled_or_whose_sender_is_closed_
         assert receiver.accepted == 1
 
 
-async def test_many_webhooks_are_served_at_once_and_a_dead_one_delays_nobody(make_post: MakePost, server_tls: ssl.SSLContext) -> None:
-    post = make_post(timeout_s=30)
-    async with Receiver(server_tls) as receiver, Receiver(server_tls, hang) as dead:
-        waiting = asyncio.create_task(post(dead))
-        outcomes = await asyncio.gather(*(post(receiver) for number in range(100)))
-        assert all(outcome.success for outcome in outcomes)
-        assert not waiting.done()
-        waiting.cancel()
-
-
 async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     answers: list[bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]] = [

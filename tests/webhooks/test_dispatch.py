@@ -440,20 +440,6 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == AT_ONCE + 5
 
 
-async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
-    config: Config, clock: FakeClock, engine: ScriptedEngine, caller: Caller, app: App, receiver: Receiver
-) -> None:
-    await hook(caller, receiver)
-    captures(engine)
-    await hold_back(app)
-    await caller.send(SAID, "v")
-    await webhooks.remove(app.services, ADMIN, bot=caller.bot)
-    await app.stop()
-    async with App(config, clock, store=store_of_test()) as again:
-        caller.app = again
-        assert [attempt["error"] for attempt in await settled(caller, 1)] == ["webhook_removed"]
-
-
 async def test_the_store_may_be_away_while_deliveries_are_under_way(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,43 +121,6 @@ async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller
     assert (answer.status, answer.json["error"]) == (400, "invalid_cursor")
 
 
-async def test_what_failed_is_sent_again_page_by_page_over_several_lanes(
-    caller: Caller, engine: ScriptedEngine, receiver: Receiver
-) -> None:
-    receiver.answer = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"
-    await hook(caller, receiver)
-    captures(engine, CALL_ME)
-    for visitor in range(25):
-        await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
-    await settled(caller, 25)
-    at_once = 0
-
-    async def slow(writer: asyncio.StreamWriter) -> None:
-        nonlocal at_once
-        at_once = max(at_once, under_way := under_ways.pop() + 1)
-        under_ways.append(under_way)
-        await asyncio.sleep(0.05)
-        under_ways.append(under_ways.pop() - 1)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-
-    under_ways = [0]
-    receiver.answer = slow
-    failed = [attempt["record_id"] for attempt in await attempts(caller)]
-    sent, after, left = list[str](), 0, list[object]()
-    while True:
-        page = await webhooks.resend_failed(caller.app.services, ADMIN, bot=caller.bot, since="2026-01-01", after=after, limit=10)
-        made = page.attempts
-        assert all(attempt.success for attempt in made)
-        sent += [attempt.record_id for attempt in made]
-        left.append(page.left)
-        if page.next is None:
-            break
-        after = page.next
-    assert sent == failed
-    assert left == [15, 5, 0]
-    assert 5 <= at_once <= 10
-
-
 async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_one(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
