@@ -5,6 +5,7 @@ A page that is older than what it changes says so and shows both, and overwrites
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from chatsvc.domain.targets import with_https
@@ -72,7 +73,7 @@ def changed_since(version: str, current: Mapping[str, object], typed: Mapping[st
 
     A field whose typed value is the current one is no conflict. A form without a version has none.
     """
-    digests = dict(part.partition(":")[::2] for part in version.split(",") if part)
+    digests = dict(re.findall(r"([^:,]+):(\w+)", version))
     return {
         name: "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
         for name, value in current.items()

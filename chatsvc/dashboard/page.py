@@ -434,13 +434,16 @@ def form(shown: View | None = None) -> Callable[[Submit], Handler]:
 
 
 def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
-    """Make a handler that performs an operation on records of the path. It leads to a path with the same parameters."""
+    """Make a handler that performs an operation on records of the path.
+
+    It leads to a path with the same parameters, and with `result`, what the operation returns.
+    """
 
     @form(shown)
     async def submit(page: Page, fields: Fields) -> Response:
         if confirm:
             page.require_confirmation(operation, fields)
-        await page.perform(operation, **{name: page.params[name] for name in records})
-        return page.redirect(to.format(**page.params), done=done)
+        result = await page.perform(operation, **{name: page.params[name] for name in records})
+        return page.redirect(to.format(**page.params, result=result), done=done)
 
     return submit

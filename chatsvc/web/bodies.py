@@ -48,5 +48,6 @@ async def read_body(request: web.Request, limit: int, timeout_s: float = DEFAULT
     async for chunk in chunks(request, limit, timeout_s):
         pieces.append(chunk)
         size += len(chunk)
-        info.count_body(size - UNCOUNTED)
+        if size > UNCOUNTED:
+            info.count_body(size - UNCOUNTED)
     return b"".join(pieces)

@@ -11,6 +11,7 @@ from chatsvc.domain.bot_tests import reasons
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
+PREVIEW = "/bots/{bot}/knowledge/previews/{result.id}"
 
 
 async def show_history(page: Page) -> Response:
@@ -64,11 +65,5 @@ async def save(page: Page, fields: Fields) -> Response:
     return page.redirect(f"/bots/{bot}/knowledge", done="files_added")
 
 
-async def phrase(page: Page) -> Response:
-    begun = await page.perform("knowledge.phrase", bot=page.params["bot"])
-    return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{begun.id}")
-
-
-async def check(page: Page) -> Response:
-    begun = await page.perform("knowledge.lint", bot=page.params["bot"])
-    return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{begun.id}")
+phrase = act("knowledge.phrase", "bot", to=PREVIEW)
+check = act("knowledge.lint", "bot", to=PREVIEW)

@@ -6,6 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
+from chatsvc.dashboard.pages.knowledge_changes import PREVIEW
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.services.knowledge.sites import ShownSite
@@ -52,8 +53,4 @@ sync = act("site.sync", "site", to=PATH + "/{site}")
 apply = act("site.apply", "site", to=PATH + "/{site}", done="saved")
 discard = act("site.discard", "site", to=PATH + "/{site}")
 remove = act("site.remove", "site", to=PATH, done="removed", confirm=True)
-
-
-async def preview(page: Page) -> Response:
-    begun = await page.perform("site.preview", site=page.params["site"])
-    return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{begun.id}")
+preview = act("site.preview", "site", to=PREVIEW)

@@ -55,11 +55,7 @@ async def _show_key(page: Page, webhook: WebhookSettings) -> Response:
     return await page.show_once({title: webhook.signing_key}, f"/bots/{page.params['bot']}/webhook", title)
 
 
-@form(show_target)
-async def test(page: Page, _: Fields) -> Response:
-    return page.redirect(f"/webhooks/{(await page.perform('webhook.test', bot=page.params['bot'])).id}")
-
-
+test = act("webhook.test", "bot", to="/webhooks/{result.id}", shown=show_target)
 remove = act("webhook.remove", "bot", to="/bots/{bot}/webhook", done="removed", shown=show_target, confirm=True)
 
 
@@ -91,10 +87,7 @@ async def detail(page: Page, _: Fields) -> dict[str, Any]:
     return {"detail": shown, "attempt": shown.attempt, "bot": bot, "body": body, "indented": indented, "answer": answer}
 
 
-@form(detail)
-async def resend(page: Page, _: Fields) -> Response:
-    attempt = await page.perform("webhook.resend", attempt=page.params["attempt"])
-    return page.redirect(f"/webhooks/{attempt.id}", done="resent")
+resend = act("webhook.resend", "attempt", to="/webhooks/{result.id}", done="resent", shown=detail)
 
 
 @form(show)
