@@ -135,13 +135,6 @@ async def test_a_setting_is_checked_and_stored(
     assert {name: getattr(bot, name) for name in stored} == stored
 
 
-async def test_today_names_the_settings_that_are_missing(site: Site, owner: Client) -> None:
-    bot = await site.do("bot.set", bot=site.mine.bot, phone="")
-    assert f'data-bot="{bot.id}"' in (await owner.get("/")).body
-    await site.do("bot.set", bot=bot.id, phone="0212 555 01 02", address="Kaya Sok. 5", opening_hours="mon 09:00-10:00")
-    assert f'data-bot="{bot.id}"' not in (await owner.get("/")).body
-
-
 def days(first: str, last: str = "", note: str = "") -> dict[str, Any]:
     """Fields of the form that adds closed days."""
     return {"from": first, "to": last, "note": note}

@@ -102,7 +102,8 @@ async def test_today_offers_what_the_knowledge_says_for_settings_that_a_bot_lack
     form = {"account": site.mine.account, "bot": bot.id, "setting": "address", "value": "Other Street 1"}
     assert (await turkish.post("/adopt", form)).status == 200
     assert (await site.do("bot.show", bot=bot.id)).address == "Kaya Sok. 5"
-    assert "Bilgi kayıtlarında" not in (await turkish.get("/")).text
+    page = await turkish.get("/")
+    assert ("Bilgi kayıtlarında" in page.text, f'data-bot="{bot.id}"' in page.body) == (False, False)
     assert (await reader.post("/adopt", form)).status == 403
 
 
