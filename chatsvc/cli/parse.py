@@ -13,6 +13,9 @@ from chatsvc.domain import times
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.shapes import Json
 from chatsvc.domain.terminal import one_line
+from chatsvc.language import values
+from chatsvc.language.contacts import knows_country
+from chatsvc.timezones import use_newest_zones
 
 
 @command(
@@ -25,8 +28,6 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)
-    from chatsvc.language.contacts import knows_country
-
     if not knows_country(country.upper()):
         raise CommandError(f"{country!r} is no country; one is written with two letters, like TR")
     if language is not None and not languages.is_tag(language):
@@ -45,8 +46,6 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
-    from chatsvc.timezones import use_newest_zones
-
     use_newest_zones()
     zone = times.zone(timezone)
     if zone is None:
@@ -63,8 +62,6 @@ def _clock(now: str | None, timezone: str) -> datetime:
 
 
 def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
-    from chatsvc.language import values
-
     reading = values.read(text, now=now, language=language, country=country)
     return {
         "language": reading.language,

@@ -19,11 +19,13 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
+from chatsvc.store import accounts, exchanges
 from chatsvc.store.database import Database
 from chatsvc.store.sqlite import migrations
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
+from tests.fakes import START
 from tests.store.inspection import query, write_exchanges
 from tests.store.support import furnish, in_database, new_exchange
 
@@ -40,11 +42,11 @@ LATER = """
 MIGRATING = """
 import sys
 from pathlib import Path
-from chatsvc.store.sqlite import migrations, writer
+from chatsvc.store.sqlite import connection, migrations
 from chatsvc.store.master_key import MasterKey
 migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
 print("begins", flush=True)
-writer.open_writer(Path(sys.argv[1]), MasterKey(bytes(32))).close()
+connection.open_writer(Path(sys.argv[1]), MasterKey(bytes(32))).close()
 """
 STEPS = tuple(LATER.format(n=n) for n in range(6))
 EXCHANGES = 2000
@@ -260,12 +262,33 @@ def wait_for(folder: Path) -> None:
         time.sleep(0.002)
 
 
+def half_deleted(database: Path, account: str) -> None:
+    """Fill an account, begin to delete it and stop after one batch."""
+    ((bot,),) = query(database, "SELECT id FROM bots WHERE account_id = :1", account)
+
+    async def work(db: Database) -> None:
+        for i in range(1500):
+            await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i))
+        await accounts.delete(db, account, START)
+        assert await accounts.sweep(db)
+
+    in_database(database, work)
+
+
+def left_of(database: Path, account: str) -> int:
+    """Count the rows that still belong to the account."""
+    tables = ("accounts", "bots", "conversations", "usage_records", "allowances", "conversation_counts", "api_keys")
+    owned: int = query(database, "SELECT count(*) FROM messages")[0][0]
+    for table in tables:
+        column = "id" if table == "accounts" else "account_id"
+        owned += query(database, f"SELECT count(*) FROM {table} WHERE {column} = :1", account)[0][0]  # noqa: S608
+    return owned
+
+
 @pytest.mark.usefixtures("unmeasured_processes")
 @pytest.mark.slow
 def test_an_account_whose_deletion_was_killed_is_gone_after_the_next_start(tmp_path: Path) -> None:
     """A deletion killed half-way is continued when the service starts again."""
-    from tests.crash.deletion import half_deleted, left_of
-
     site = Site(tmp_path)
     account = site.account()
     site.bot(account)
