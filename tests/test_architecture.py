@@ -62,7 +62,7 @@ def test_only_documented_modules_of_aiohttp_are_used() -> None:
 # Names of tables, record kinds, options and JSON fields outside of chatsvc/platforms, which are contracts, and the list of names.
 NAMES_PLATFORMS = {
     *("domain/channels.py", "domain/transfer.py", "config/load.py", "cli/main.py", "cli/operation_commands.py"),
-    *("store/callbacks.py", "store/platforms.py", "store/search_queries.py", "store/tables.py"),
+    *("store/platforms.py", "store/search_queries.py", "store/tables.py"),
 }
 
 

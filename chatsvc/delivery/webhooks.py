@@ -16,8 +16,7 @@ from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.deliveries import Sending, UnusableKey
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sealed import row_name
-from chatsvc.store.sealing import Unsealable, unseal_with_any
+from chatsvc.store.sealing import Unsealable, row_name, unseal_with_any
 from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.webhooks import Event, Webhook
 

@@ -31,23 +31,10 @@ class Holding(NamedTuple):
     held: dict[str, int]
 
 
-_USED = "coalesce((SELECT messages_used FROM allowances WHERE account_id = id AND month = ?2), 0)"
-_PAGE = f"""
-    SELECT {_COLUMNS}, {_USED} FROM accounts
-    WHERE deleted_at IS NULL AND (created_at, id) > (?3, ?4) AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))
-    ORDER BY created_at, id LIMIT ?5
-"""
-_COUNT = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
-
-
 @writes
 def create(connection: Connection, account: Account) -> None:
     """Write a new account."""
-    a = account
-    connection.execute(
-        f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (a.id, a.name, a.plan, a.subscription_status, a.messages_limit, a.message_credits, a.created_at, a.updated_at),
-    )
+    connection.execute(f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", account)
 
 
 @reads
@@ -58,29 +45,36 @@ def page(
 
     after: creation time and id of the last account of the page before.
     """
-    rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
+    rows = connection.execute(
+        f"""
+        SELECT {_COLUMNS}, coalesce((SELECT messages_used FROM allowances WHERE account_id = id AND month = ?2), 0) FROM accounts
+        WHERE deleted_at IS NULL AND (created_at, id) > (?3, ?4) AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))
+        ORDER BY created_at, id LIMIT ?5
+        """,
+        (listed(accounts), month, *(after or (-1, "")), limit),
+    )
     return [(Account(*row[:-1]), row[-1]) for row in rows]
 
 
 @reads
 def count(connection: Connection, accounts: Accounts) -> int:
     """Count the accounts among `accounts` (None for all)."""
-    total: int = connection.execute(_COUNT, (listed(accounts),)).fetchone()[0]
-    return total
-
-
-# One statement: where other processes write, it runs for each request.
-_HOLDING = f"""
-    SELECT {_COLUMNS}, (SELECT json_group_array(json_array({BOT_OF_ACCOUNT})) FROM bots b WHERE b.account_id = accounts.id),
-        (SELECT json_group_object(u.month, u.messages_used) FROM allowances u WHERE u.account_id = accounts.id),
-        (SELECT json_group_array(h.month) FROM open_turns h WHERE h.account_id = accounts.id AND h.month IS NOT NULL)
-    FROM accounts WHERE id = ?1 AND deleted_at IS NULL
-"""
+    statement = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
+    return int(connection.execute(statement, (listed(accounts),)).fetchone()[0])
 
 
 def holding(connection: Connection, account_id: str) -> Holding | None:
     """Read within a unit an account with its bots, counts and held messages."""
-    row = connection.execute(_HOLDING, (account_id,)).fetchone()
+    # One statement: where other processes write, it runs for each request.
+    row = connection.execute(
+        f"""
+        SELECT {_COLUMNS}, (SELECT json_group_array(json_array({BOT_OF_ACCOUNT})) FROM bots b WHERE b.account_id = accounts.id),
+            (SELECT json_group_object(u.month, u.messages_used) FROM allowances u WHERE u.account_id = accounts.id),
+            (SELECT json_group_array(h.month) FROM open_turns h WHERE h.account_id = accounts.id AND h.month IS NOT NULL)
+        FROM accounts WHERE id = ?1 AND deleted_at IS NULL
+        """,
+        (account_id,),
+    ).fetchone()
     if row is None:
         return None
     *account, bots, used, held = row

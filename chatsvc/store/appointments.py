@@ -1,7 +1,6 @@
 """Appointments as the team decides on them. A decision, its history and what the customer is told of it are one transaction."""
 
 import json
-import uuid
 from collections.abc import Callable
 from datetime import date
 from typing import NamedTuple
@@ -10,10 +9,19 @@ from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage, first_delivery
 from chatsvc.domain.hand_off import OPERATOR
 from chatsvc.store import captures, day_counts, mail_notices
-from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, RecordState, appointments_of, change_request, remember, state_of
-from chatsvc.store.channel_messages import NoticeSentence, say
+from chatsvc.store.captures import (
+    APPOINTMENT,
+    REQUEST,
+    CaptureChange,
+    NewCapture,
+    RecordState,
+    appointments_of,
+    change_request,
+    remember,
+    state_of,
+)
+from chatsvc.store.channel_messages import NoticeSentence, addressed, say
 from chatsvc.store.database import Connection, reads, writes
-from chatsvc.store.incoming_messages import addressed
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 
 MOST_OF_A_CALENDAR = 2000
@@ -160,9 +168,9 @@ def _appointment(connection: Connection, number: int) -> Appointment:
 @writes
 def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> Appointment:
     """Write an appointment that the team has made, in a conversation of its own without messages."""
-    conversation = addressed(connection, message, str(uuid.uuid4()))
-    connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation.number,))
-    captures.write(connection, message.bot_id, conversation.number, request, appointment, tell=False)
+    conversation, *_ = addressed(connection, message)
+    connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation,))
+    captures.write(connection, message.bot_id, conversation, NewCapture(request, appointment, tell=False))
     return appointment
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsvc.domain.actors import Actor, AuditRecord, SettingChange
-from chatsvc.store.database import LAST, Connection, Database, reads, writes
+from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.owners import Accounts, listed
 
 SHARE = 10_000  # records of an actor, an operation, an account and an outcome
@@ -20,57 +20,45 @@ JOINED_MS = 600_000
 REFUSED = "refused"
 _COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own, changes"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
-# For each account the first rows of an index, merged.
-_OF_SOME = """
-    json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
-        SELECT n.number FROM audit_records n
-        WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2
-            AND (?5 IS NULL OR n.actor_id = ?5) AND (?6 IS NULL OR n.operation = ?6)
-        ORDER BY n.number DESC LIMIT ?4)
-"""
 _SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4 AND outcome IS ?5"
-_DELETE_BEYOND = f"""
-    DELETE FROM audit_records WHERE {_SHARE} AND number <=
-        (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?6)
-"""
 
 
 @writes
 def record(connection: Connection, entry: AuditRecord) -> int:
     """Write a record and return its number, or that of the record in which it was counted."""
-    earlier = _counted(connection, entry)
-    if earlier is not None:
-        return earlier
-    number = record_in(connection, entry)
-    _delete_beyond_share(connection, entry)
+    number = _counted(connection, entry)
+    if number is None:
+        number = record_in(connection, entry)
+        _delete_beyond_share(connection, entry)
     return number
 
 
 def _delete_beyond_share(connection: Connection, entry: AuditRecord) -> None:
     most = SHARE_OWN if entry.own else SHARE
-    connection.execute(_DELETE_BEYOND, (entry.actor.id, entry.operation, entry.account_id, int(entry.own), entry.outcome, most))
+    connection.execute(
+        f"""
+        DELETE FROM audit_records WHERE {_SHARE} AND number <=
+            (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?6)
+        """,
+        (entry.actor.id, entry.operation, entry.account_id, int(entry.own), entry.outcome, most),
+    )
 
 
 def record_in(connection: Connection, entry: AuditRecord) -> int:
     """Write a record within a unit and return its number."""
-    number: int = connection.execute(
+    row = connection.execute(
         f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
         (
-            *(entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome, int(entry.own)),
-            _json(entry.changes),
+            *(entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids)),
+            *(entry.outcome, int(entry.own), _json(entry.changes)),
         ),
-    ).fetchone()[0]
-    return number
+    ).fetchone()
+    return int(row[0])
 
 
 @writes
 def settle(
-    connection: Connection,
-    number: int,
-    account_id: str | None,
-    ids: Mapping[str, str],
-    outcome: str,
-    changes: Sequence[SettingChange] = (),
+    connection: Connection, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str, changes: Sequence[SettingChange] = ()
 ) -> None:
     """Complete a record with the outcome, with account and ids known by now, and with what was changed."""
     row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
@@ -93,11 +81,11 @@ def forget(connection: Connection, number: int) -> None:
     connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
 
 
-async def expire(db: Database, now: int) -> bool:
+@writes
+def expire(connection: Connection, now: int) -> bool:
     """Delete a batch of records older than AGE_MS. Return False once none is left."""
-    oldest = "SELECT number FROM audit_records ORDER BY number LIMIT ?"
-    delete = f"DELETE FROM audit_records WHERE number IN ({oldest}) AND at < ?"
-    return await db.write(lambda connection: connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH)
+    delete = "DELETE FROM audit_records WHERE number IN (SELECT number FROM audit_records ORDER BY number LIMIT ?) AND at < ?"
+    return connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH
 
 
 def _counted(connection: Connection, entry: AuditRecord) -> int | None:
@@ -139,7 +127,15 @@ def page(
     accounts: None for all. after: number of the last record of the page before. actor: only those of this actor's id. act: only those of
     this operation.
     """
-    source = "audit_records r" if accounts is None else _OF_SOME
+    # For each account the first rows of an index, merged.
+    of_some = """
+        json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
+            SELECT n.number FROM audit_records n
+            WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2
+                AND (?5 IS NULL OR n.actor_id = ?5) AND (?6 IS NULL OR n.operation = ?6)
+            ORDER BY n.number DESC LIMIT ?4)
+    """
+    source = "audit_records r" if accounts is None else of_some
     rows = connection.execute(
         f"""
         SELECT {_OF_COLUMNS}, r.number, r.times FROM {source}

@@ -43,13 +43,7 @@ class BotsExhausted(Exception):
 
 
 async def run(
-    db: Database,
-    wanted: Sequence[SyncedBot],
-    most: int,
-    origins: Callable[[], ChangeOrigin],
-    *,
-    prune: bool,
-    check: bool,
+    db: Database, wanted: Sequence[SyncedBot], most: int, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
 ) -> list[BotChange]:
     """Change the bots, all or none; with `check` return only what would change. Raises BotsExhausted."""
 

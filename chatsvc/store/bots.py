@@ -54,8 +54,7 @@ def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
 
 def count(connection: Connection, account_id: str) -> int:
     """Count an account's bots within a unit."""
-    total: int = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0]
-    return total
+    return int(connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0])
 
 
 def insert(connection: Connection, bot: Bot) -> Bot:
@@ -67,11 +66,8 @@ def insert(connection: Connection, bot: Bot) -> Bot:
 
 def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> Bot:
     """Change a bot within a unit."""
-    row = connection.execute(
-        f"UPDATE bots SET {assign(changes, CHANGEABLE)} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}",
-        (*changes.values(), bot.id, bot.account_id),
-    ).fetchone()
-    return _bot(row)
+    update = f"UPDATE bots SET {assign(changes, CHANGEABLE)} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}"
+    return _bot(connection.execute(update, (*changes.values(), bot.id, bot.account_id)).fetchone())
 
 
 update = writes(change)

@@ -30,21 +30,22 @@ NOTE = "note"
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
-def write(
-    connection: Connection,
-    bot_id: str,
-    conversation: int,
-    request: Request,
-    appointment: Appointment | None,
-    *,
-    tell: bool,
-    sends_mail: bool = False,
-) -> None:
+class NewCapture(NamedTuple):
+    """A captured request with its appointment. `tell`: the account's plan has webhooks; `sends_mail`: operators who want it are mailed."""
+
+    request: Request
+    appointment: Appointment | None
+    tell: bool
+    sends_mail: bool = False
+
+
+def write(connection: Connection, bot_id: str, conversation: int, capture: NewCapture) -> None:
     """Write a request with its appointment, and the events of the bot's webhook.
 
-    tell: whether the plan has webhooks; else no events are written. sends_mail: whether operators who want it are mailed. A request that
-    follows another is a change: what it belongs to changes at once where nobody has decided on it, else the change waits for the team.
+    A request that follows another is a change: what it belongs to changes at once where nobody has decided on it, else the change waits for
+    the team.
     """
+    request, appointment, tell, sends_mail = capture
     r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(
         """
@@ -78,23 +79,19 @@ def write(
         kinds = ("requests", "appointments") if appointment else ("requests",)
         day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
     if sends_mail:
-        has = appointment is not None
-        mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=has, is_urgent=r.urgent)
+        mail_notices.note_capture(connection, bot_id, conversation, r, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
     if webhook is None:
         return
     state = webhooks.KEPT if webhook.url is None else webhooks.PENDING
     created: int | None = None
-    if "request.created" in webhook.events:
-        event = Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at)
-        created = webhooks.add_event(connection, event, state)
-    if appointment and "appointment.created" in webhook.events:
-        data = _snapshot(shapes.appointment(appointment))
-        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, created), state)
-
-
-def _snapshot(data: Json) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    records = [("request.created", r.id, shapes.request(r))]
+    if appointment:
+        records.append(("appointment.created", appointment.id, shapes.appointment(appointment)))
+    for name, record_id, data in records:
+        if name in webhook.events:
+            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+            created = webhooks.add_event(connection, Event(0, bot_id, name, record_id, text, r.created_at, created), state)
 
 
 def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
@@ -102,13 +99,6 @@ def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
         Appointment(id=row[0], request=Request(*row[6:24]), status=row[1], date=row[2], time=row[3], begins_at=row[4], created_at=row[5])
         for row in rows
     ]
-
-
-_STATE = """
-    SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time, a.appointment_at,
-        r.visitor_name, r.visitor_email, r.visitor_phone, r.end_date, r.end_time
-    FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
-"""
 
 
 @dataclass
@@ -144,22 +134,21 @@ class RecordState:
 
     def state(self) -> Json:
         """Return what a change may alter, as the history keeps it."""
-        return {
-            "status": self.status or self.request_status,
-            "date": self.date,
-            "time": self.time,
-            "at": self.moment,
-            "end_date": self.end_date,
-            "end_time": self.end_time,
-            "visitor_name": self.visitor_name,
-            "visitor_email": self.visitor_email,
-            "visitor_phone": self.visitor_phone,
-        }
+        names = ("date", "time", "end_date", "end_time", "visitor_name", "visitor_email", "visitor_phone")
+        return {"status": self.status or self.request_status, "at": self.moment, **{name: getattr(self, name) for name in names}}
 
 
 def state_of(connection: Connection, request_id: str) -> RecordState:
     """Read a request that exists, within a unit."""
-    return RecordState(*connection.execute(_STATE, (request_id,)).fetchone())
+    row = connection.execute(
+        """
+        SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time,
+            a.appointment_at, r.visitor_name, r.visitor_email, r.visitor_phone, r.end_date, r.end_time
+        FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
+        """,
+        (request_id,),
+    ).fetchone()
+    return RecordState(*row)
 
 
 def _followed(connection: Connection, conversation: int, request: Request) -> Request:
@@ -248,41 +237,37 @@ class CaptureChange(NamedTuple):
     assignee: str | None = None
 
 
-_SET_REQUEST = f"""
-    UPDATE requests SET status = coalesce(?2, status),
-        note = CASE WHEN ?3 IS NULL THEN note WHEN ?3 = '' THEN NULL ELSE coalesce(note || '\n\n', '') || ?3 END,
-        assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
-    WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
-"""
-_ONE_REQUEST = f"SELECT {REQUEST} FROM requests r WHERE r.number = ?"
-
-
 def change_request(
     connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
 ) -> int | None:
     """Change a request of these accounts within a unit. Return its number, None where there is none.
 
-    A note is added to those before it, with its author `by` and its time in the history.
+    A note is added to those before it, with its author `by` and its time in the history; an empty one removes all.
     """
     former = connection.execute("SELECT note, history, updated_at FROM requests WHERE id = ?", (request_id,)).fetchone()
-    row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
+    row = connection.execute(
+        f"""
+        UPDATE requests SET status = coalesce(?2, status),
+            note = CASE WHEN ?3 IS NULL THEN note WHEN ?3 = '' THEN NULL ELSE coalesce(note || '\n\n', '') || ?3 END,
+            assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
+        WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
+        """,
+        (listed(accounts), *change, now, request_id),
+    ).fetchone()
     if row is not None and change.status not in (None, "new"):
         settle_missed(connection, row[0])
     if row is not None and change.note is not None:
-        _note(connection, row[0], change.note, now, by, *former)
+        old, text, old_at = former
+        entries = json.loads(text or '{"changes": []}')["changes"]
+        if change.note:
+            # A note of an earlier version has no author.
+            is_unsigned = old and all(entry["kind"] != NOTE for entry in entries)
+            unsigned = [{"at": old_at, "by": "", "kind": NOTE, "text": old}] if is_unsigned else []
+            remember(connection, row[0], *unsigned, {"at": now, "by": by, "kind": NOTE, "text": change.note})
+        else:
+            remaining = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
+            connection.execute("UPDATE requests SET history = ? WHERE number = ?", (remaining, row[0]))
     return row[0] if row else None
-
-
-def _note(connection: Connection, number: int, text: str, now: int, by: str, old: str | None, history: str | None, old_at: int) -> None:
-    """Keep a note in the history. An empty one removes all."""
-    entries = json.loads(history or '{"changes": []}')["changes"]
-    if not text:
-        remaining = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
-        connection.execute("UPDATE requests SET history = ? WHERE number = ?", (remaining, number))
-        return
-    # A note of an earlier version has no author.
-    unsigned = [{"at": old_at, "by": "", "kind": NOTE, "text": old}] if old and all(entry["kind"] != NOTE for entry in entries) else []
-    remember(connection, number, *unsigned, {"at": now, "by": by, "kind": NOTE, "text": text})
 
 
 def settle_missed(connection: Connection, number: int) -> None:
@@ -297,4 +282,6 @@ def set_request(
 ) -> Request | None:
     """Change a request of these accounts (None for all); return None if there is none."""
     number = change_request(connection, request_id, accounts, change, now, by)
-    return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
+    if number is None:
+        return None
+    return Request(*connection.execute(f"SELECT {REQUEST} FROM requests r WHERE r.number = ?", (number,)).fetchone())

@@ -1,6 +1,6 @@
-"""Queries about turns on channels: unsettled messages, their settlement, new messages, delivery states and feedback.
+"""Stores and settles turns on channels: visitors' messages, their settlement, states of delivery and feedback.
 
-Arriving messages are stored by store/incoming_messages.py, and replies of an engine by store/exchanges.py.
+Replies of an engine are stored by store/exchanges.py.
 
 A visitor's message is `pending` until its turn is settled: by a reply, by a sentence in place of one, or by silence while an operator
 has the conversation. A reply with the delivery state `queued` waits to be sent.
@@ -10,14 +10,127 @@ import json
 import uuid
 from typing import NamedTuple
 
-from chatsvc.domain.channels import START, outbox_of
+from chatsvc.domain.channels import START, NewMessage, TooManyConversations, outbox_of
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import Conversation, ConversationKey, Message
+from chatsvc.domain.times import DAY_MS
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import LAST, Connection, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, Database, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
+
+# Platforms deliver again for up to seven days.
+KEYS_MS = 8 * DAY_MS
+_CLEANED = 8  # old keys deleted with each new one
+
+
+class StoredMessage(NamedTuple):
+    """A stored message of a visitor; where it came again, `text` is what came first. `handling` is that of a new message's conversation."""
+
+    number: int
+    conversation_id: str
+    bot_id: str
+    channel: str
+    user_id: str
+    text: str
+    at: int
+    source_page_host: str
+    kind: str | None = None
+    handling: str | None = None
+
+    @property
+    def conversation(self) -> ConversationKey:
+        return self.bot_id, self.channel, self.user_id
+
+
+_STORED = """
+    SELECT m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, {} AS handling
+    FROM messages m JOIN conversations c ON c.number = m.conversation
+"""
+_KNOWN, _WITH_HANDLING = _STORED.format("NULL"), _STORED.format("c.handling")
+
+
+async def store(db: Database, message: NewMessage) -> StoredMessage | None:
+    """Store a visitor's message. Return the stored one for a key that came before, None where that or the account was erased.
+
+    Raises TooManyConversations.
+    """
+    result = await db.write(lambda connection: store_one(connection, message))
+    if isinstance(result, TooManyConversations):
+        raise result
+    return result
+
+
+@writes
+def store_several(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
+    """Store messages that no limit refuses, in one unit; see store."""
+    results = [store_one(connection, message) for message in messages]
+    return [None if isinstance(result, TooManyConversations) else result for result in results]
+
+
+def store_one(connection: Connection, m: NewMessage) -> StoredMessage | TooManyConversations | None:
+    """Store a message within a unit. TooManyConversations is returned, so that the others of a unit are stored."""
+    if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
+        return None
+    connection.execute(
+        "DELETE FROM incoming_keys WHERE digest IN (SELECT digest FROM incoming_keys WHERE bot_id = ? AND created_at <= ? LIMIT ?)",
+        (m.bot_id, m.sent_at - KEYS_MS, _CLEANED),
+    )
+    key_insert = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
+    if not connection.execute(key_insert, (m.digest, m.bot_id, m.sent_at)).rowcount:
+        row = connection.execute(f"{_KNOWN} WHERE m.incoming = ?", (m.digest,)).fetchone()
+        return StoredMessage(*row) if row else None
+    if m.most_new is not None:
+        begun = connection.execute(
+            "SELECT begun FROM conversation_counts WHERE account_id = ? AND bot_id = ? AND channel = ? AND day = ?",
+            (m.account_id, m.bot_id, m.channel, m.sent_at // DAY_MS),
+        ).fetchone()
+        known = "SELECT 1 FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?"
+        is_known = connection.execute(known, (m.bot_id, m.channel, m.user_id)).fetchone() is not None
+        if not is_known and (begun[0] if begun else 0) >= m.most_new:
+            connection.execute("DELETE FROM incoming_keys WHERE digest = ?", (m.digest,))
+            return TooManyConversations()
+    conversation, conversation_id, handling, page_host = addressed(connection, m)
+    (number,) = connection.execute(
+        """
+        INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending) VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
+        RETURNING number
+        """,
+        (conversation, str(uuid.uuid4()), m.text, m.sent_at, m.digest, m.kind),
+    ).fetchone()
+    host = m.source_page_host or page_host
+    return StoredMessage(number, conversation_id, m.bot_id, m.channel, m.user_id, m.text, m.sent_at, host, m.kind, handling)
+
+
+def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str]:
+    """Insert or update the conversation of a message within a unit. Return its number, its id, its handling and the host of its page."""
+    new_id = str(uuid.uuid4())
+    number, conversation_id, handling, page_host = connection.execute(
+        """
+        INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
+            source_page_host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, 1, ?7)
+        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
+            message_count = conversations.message_count + 1,
+            last_message_at = max(conversations.last_message_at, excluded.last_message_at),
+            updated_at = max(conversations.updated_at, excluded.updated_at),
+            source_page_host = CASE excluded.source_page_host WHEN '' THEN conversations.source_page_host
+                ELSE excluded.source_page_host END
+        RETURNING number, id, handling, source_page_host
+        """,
+        (new_id, m.account_id, m.bot_id, m.channel, m.user_id, m.sent_at, m.source_page_host),
+    ).fetchone()
+    if conversation_id == new_id:
+        connection.execute(
+            """
+            INSERT INTO conversation_counts (account_id, bot_id, channel, day, conversations, begun) VALUES (?, ?, ?, ?, 1, 1)
+            ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET
+                conversations = conversation_counts.conversations + 1,
+                begun = 1 + CASE conversation_counts.day WHEN excluded.day THEN conversation_counts.begun ELSE 0 END,
+                day = excluded.day
+            """,
+            (m.account_id, m.bot_id, m.channel, m.sent_at // DAY_MS),
+        )
+    return number, conversation_id, handling, page_host
 
 
 @reads
@@ -25,7 +138,7 @@ def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[Stor
     """List a conversation's unsettled messages up to this one by their own times. Each comes with the handling."""
     rows = connection.execute(
         f"""
-        SELECT {FIELDS}, c.handling {FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
+        {_WITH_HANDLING} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
             AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
         """,
         (message.at, message.number, message.bot_id, message.channel, message.user_id),
@@ -141,7 +254,7 @@ def pending(connection: Connection, until: int | None = None) -> list[Unfinished
 @reads
 def pending_message(connection: Connection, number: int) -> StoredMessage | None:
     """Read a message whose turn is not settled. Return None if it has been settled or erased."""
-    row = connection.execute(f"{STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
+    row = connection.execute(f"{_KNOWN} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
     return StoredMessage(*row) if row else None
 
 

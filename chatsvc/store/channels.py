@@ -1,15 +1,17 @@
 """Queries of bots' channels: write, list and remove them, with sealed secrets, state and faults."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.channels import Channel
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.database import Connection, assign, reads, writes
 
 _WRITTEN = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
 _COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at, refused_site, refused_at"
+# A site is refused that asked for the widget without being one of its sites.
+CHANGEABLE = frozenset({"state", "updated_at", "seen_at", "verified_at", "refused_site", "refused_at"})
 _OF_CHANNEL = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
 
 # Seals the secrets of the channel with this id for the store with this check value: asked within the unit, since the master key may
@@ -48,10 +50,8 @@ def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
 
 def _is_taken(connection: Connection, channel: Channel) -> bool:
     """Report whether another bot has the same account at the platform."""
-    row = connection.execute(
-        "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?", (channel.channel, channel.identity, channel.bot_id)
-    ).fetchone()
-    return row is not None
+    find = "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?"
+    return connection.execute(find, (channel.channel, channel.identity, channel.bot_id)).fetchone() is not None
 
 
 is_taken = reads(_is_taken)
@@ -78,10 +78,10 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
 
 
 @writes
-def set_state(connection: Connection, channel: Channel, state: str, now: int) -> bool:
-    """Write the state of a channel; return False if it was removed meanwhile."""
-    changed = connection.execute("UPDATE channels SET state = ?, updated_at = ? WHERE id = ?", (state, now, channel.id))
-    return changed.rowcount == 1
+def update(connection: Connection, channel_id: str, changes: Mapping[str, object]) -> bool:
+    """Write the columns named in `changes`; return False if the channel was removed meanwhile."""
+    assignments = assign(changes, CHANGEABLE)
+    return connection.execute(f"UPDATE channels SET {assignments} WHERE id = ?", (*changes.values(), channel_id)).rowcount == 1
 
 
 @writes
@@ -91,24 +91,6 @@ def note_fault(connection: Connection, channel_id: str, fault: str | None, now: 
         "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
         (fault, now, channel_id),
     )
-
-
-@writes
-def note_seen(connection: Connection, channel_id: str, now: int) -> None:
-    """Write the time of the last update of a channel."""
-    connection.execute("UPDATE channels SET seen_at = ? WHERE id = ?", (now, channel_id))
-
-
-@writes
-def note_refused(connection: Connection, channel_id: str, site: str, now: int) -> None:
-    """Write which site asked for the widget without being one of its sites."""
-    connection.execute("UPDATE channels SET refused_site = ?, refused_at = ? WHERE id = ?", (site, now, channel_id))
-
-
-@writes
-def note_verified(connection: Connection, channel_id: str, now: int) -> None:
-    """Write that the platform has verified the callback."""
-    connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
 
 
 @reads

@@ -1,12 +1,15 @@
-"""Queries for the team's own records of conversations: notes, assignee, labels, what is set aside and seen."""
+"""Queries for the team's own records of conversations and visitors, and its saved replies.
+
+Those of a conversation are notes, assignee, labels, what is set aside and seen; those of a visitor contact data and a note.
+"""
 
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain import hand_off
-from chatsvc.domain.models import Conversation, Note
+from chatsvc.domain.models import Conversation, Note, Person, SavedReply
 from chatsvc.store.conversations import COLUMNS, FIND
 from chatsvc.store.database import Connection, Database, change_any, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
@@ -166,3 +169,91 @@ def notes_of(connection: Connection, conversation_ids: Sequence[str]) -> dict[st
     for _, conversation_id, *note in sorted(rows):
         notes_by_id.setdefault(conversation_id, []).append(Note(*note))
     return notes_by_id
+
+
+@reads
+def saved_replies(connection: Connection, account_id: str) -> list[SavedReply]:
+    """List an account's saved replies by name."""
+    rows = connection.execute("SELECT name, text FROM saved_replies WHERE account_id = ? ORDER BY name", (account_id,))
+    return [SavedReply(*row) for row in rows]
+
+
+@writes
+def put_reply(connection: Connection, account_id: str, reply: SavedReply, at: int, most: int) -> bool:
+    """Write a saved reply, in place of one of the same name. Return False if the account has `most` already."""
+    (others,) = connection.execute(
+        "SELECT count(*) FROM saved_replies WHERE account_id = ? AND name <> ?", (account_id, reply.name)
+    ).fetchone()
+    if others >= most:
+        return False
+    connection.execute(
+        """
+        INSERT INTO saved_replies (account_id, name, text, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
+        ON CONFLICT (account_id, name) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at
+        """,
+        (account_id, *reply, at),
+    )
+    return True
+
+
+@writes
+def remove_reply(connection: Connection, account_id: str, name: str) -> SavedReply | None:
+    """Delete a saved reply; return None if there is none."""
+    row = connection.execute(
+        "DELETE FROM saved_replies WHERE account_id = ? AND name = ? RETURNING name, text", (account_id, name)
+    ).fetchone()
+    return SavedReply(*row) if row else None
+
+
+_PEOPLE = """
+    SELECT c.number, c.visitor_name, c.visitor_email, c.visitor_phone, c.visitor_note,
+        (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.follows IS NULL),
+        (SELECT count(*) FROM requests r CROSS JOIN appointments a ON a.request = r.number
+            WHERE r.conversation = c.number AND r.follows IS NULL), c.account_id
+    FROM json_each(?) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+"""
+_OF_CONTACTS = """
+    SELECT c.number FROM json_each(?4) page CROSS JOIN conversations c ON c.account_id = ?1 AND lower(c.visitor_email) = page.value
+    WHERE c.visitor_email IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+    UNION
+    SELECT c.number FROM json_each(?5) page CROSS JOIN conversations c ON c.account_id = ?1 AND c.visitor_phone = page.value
+    WHERE c.visitor_phone IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+"""
+
+
+def people_in(connection: Connection, numbers: Sequence[int]) -> dict[int, Person]:
+    """Read the visitors of conversations (numbers) within a unit."""
+    return {number: Person(*row) for number, *row in connection.execute(_PEOPLE, (json.dumps(list(numbers)),)).fetchall()}
+
+
+people_of = reads(people_in)
+
+
+@reads
+def of_people(connection: Connection, people: Sequence[Person], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
+    """Read the conversations, with their numbers, that have an e-mail address or telephone number of these people."""
+    rows: list[tuple[Any, ...]] = []
+    for account_id in {person.account_id for person in people}:
+        of_account = [person for person in people if person.account_id == account_id]
+        emails = [person.email.lower() for person in of_account if person.email]
+        phones = [person.phone for person in of_account if person.phone]
+        rows += connection.execute(
+            f"SELECT {COLUMNS}, number FROM conversations WHERE number IN ({_OF_CONTACTS}) LIMIT ?3",
+            (account_id, bot_id, limit, json.dumps(emails), json.dumps(phones)),
+        )
+    return [(Conversation(*row[:-1]), row[-1]) for row in rows]
+
+
+@writes
+def put_person(connection: Connection, accounts: Accounts, conversation_id: str, values: Sequence[str | None]) -> Person | None:
+    """Set name, e-mail, phone and note of a conversation's visitor. `accounts` is the scope, None for all; return None if there is none."""
+    row = connection.execute(
+        f"""
+        UPDATE conversations SET visitor_name = ?3, visitor_email = ?4, visitor_phone = ?5, visitor_note = ?6
+        WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING number
+        """,
+        (listed(accounts), conversation_id, *values),
+    ).fetchone()
+    if row is None:
+        return None
+    return people_in(connection, [row[0]])[row[0]]

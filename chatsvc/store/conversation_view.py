@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chatsvc.domain import hand_off
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import CHANNELS, Conversation, Message, Person
-from chatsvc.store import conversation_team, inbox, people
+from chatsvc.store import conversation_team, inbox
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversations import FIND, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import LAST, Connection, reads
@@ -19,13 +19,6 @@ from chatsvc.store.search_queries import UNREAD_MESSAGES
 
 MOST_OTHERS = 10
 _CHANNELS = ", ".join(map(repr, CHANNELS))
-
-
-class Window(NamedTuple):
-    """Position in a conversation by ids of messages. Around one, before one, or by default the newest."""
-
-    around: str | None = None
-    before: str | None = None
 
 
 class ConversationView(NamedTuple):
@@ -48,30 +41,58 @@ class ConversationView(NamedTuple):
 
 @reads
 def read(
-    connection: Connection, accounts: Accounts, conversation_id: str, window: Window, limit: int, operator_id: str
+    connection: Connection,
+    accounts: Accounts,
+    conversation_id: str,
+    limit: int,
+    operator_id: str,
+    around: str | None = None,
+    before: str | None = None,
 ) -> ConversationView | None:
-    """Read a conversation for an operator. `accounts` is the scope, None for all; returns None where there is none."""
+    """Read a conversation for an operator, around a message or before one (their ids), by default with the newest messages.
+
+    `accounts` is the scope, None for all; returns None where there is none.
+    """
     row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
     if row is None:
         return None
-    number = row[-1]
-    below = _below(connection, number, window, limit)
+    number, below = row[-1], LAST
+    of_id = "SELECT number FROM messages WHERE conversation = ? AND id = ?"
+    message = connection.execute(of_id, (number, around or before)).fetchone()
+    if message is not None and around is not None:
+        behind = "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?"
+        message = connection.execute(behind, (number, *message, limit // 2)).fetchone()
+    if message is not None:
+        (below,) = message
     rows = connection.execute(
         f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
         (number, below, limit + 1),
     ).fetchall()
-    shown = rows[:limit]
     newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
+    others = connection.execute(
+        f"""
+        SELECT {OF_A_PAGE} FROM conversations v CROSS JOIN conversations c ON c.number IN (
+            SELECT o.number FROM bots b CROSS JOIN conversations o
+                ON o.bot_id = b.id AND o.channel IN ({_CHANNELS}) AND o.user_id = v.user_id
+                WHERE b.account_id = v.account_id
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_email IS NOT NULL AND lower(o.visitor_email) = lower(v.visitor_email)
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_phone IS NOT NULL AND o.visitor_phone = v.visitor_phone)
+        WHERE v.number = ?1 AND c.number <> v.number ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
+        """,
+        (number, MOST_OTHERS),
+    ).fetchall()
     return ConversationView(
         Conversation(*row[:-1]),
-        [Message(*message_row) for message_row in reversed(shown)],
+        [Message(*message_row) for message_row in reversed(rows[:limit])],
         len(rows) > limit,
         newer is not None,
         inbox.of_conversation(connection, number),
-        _others(connection, number),
+        [Conversation(*other) for other in others],
         conversation_team.of_conversation(connection, number),
         conversation_team.seen(connection, number, operator_id),
-        people.of_conversations(connection, [number])[number],
+        conversation_team.people_in(connection, [number])[number],
     )
 
 
@@ -86,54 +107,10 @@ def contents(connection: Connection, accounts: Accounts, conversation_id: str, l
     ).fetchall()
 
 
-def _below(connection: Connection, conversation: int, window: Window, limit: int) -> int:
-    """Return the number below which the messages of a window lie."""
-    wanted = window.around or window.before
-    if wanted is None:
-        return LAST
-    message = connection.execute("SELECT number FROM messages WHERE conversation = ? AND id = ?", (conversation, wanted)).fetchone()
-    if message is None:
-        return LAST
-    if window.around is None:
-        return int(message[0])
-    after = connection.execute(
-        "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?",
-        (conversation, message[0], limit // 2),
-    ).fetchone()
-    return int(after[0]) if after else LAST
-
-
-def _others(connection: Connection, conversation: int) -> list[Conversation]:
-    """Read the other conversations of a visitor in the account, by user_id, e-mail address or telephone number, newest first."""
-    rows = connection.execute(
-        f"""
-        SELECT {OF_A_PAGE} FROM conversations v CROSS JOIN conversations c ON c.number IN (
-            SELECT o.number FROM bots b CROSS JOIN conversations o
-                ON o.bot_id = b.id AND o.channel IN ({_CHANNELS}) AND o.user_id = v.user_id
-                WHERE b.account_id = v.account_id
-            UNION SELECT o.number FROM conversations o
-                WHERE o.account_id = v.account_id AND o.visitor_email IS NOT NULL AND lower(o.visitor_email) = lower(v.visitor_email)
-            UNION SELECT o.number FROM conversations o
-                WHERE o.account_id = v.account_id AND o.visitor_phone IS NOT NULL AND o.visitor_phone = v.visitor_phone)
-        WHERE v.number = ?1 AND c.number <> v.number ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
-        """,
-        (conversation, MOST_OTHERS),
-    )
-    return [Conversation(*row) for row in rows]
-
-
 MOST_UNREAD = 100  # counted of a conversation
+_UNREAD = UNREAD_MESSAGES.format("?2")
 _PREVIEW = 160  # characters
 _SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
-
-_ROWS = f"""
-    SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
-        (SELECT count(*) FROM ({UNREAD_MESSAGES.format("?2")} LIMIT {MOST_UNREAD}) page),
-        (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
-            ORDER BY m.number DESC LIMIT 1),
-        c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
-    FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
-"""
 
 
 class RowDetails(NamedTuple):
@@ -154,11 +131,24 @@ class RowDetails(NamedTuple):
 @reads
 def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
     """Read the details of conversations (numbers) as an operator sees them."""
-    rows = connection.execute(_ROWS, (json.dumps(list(numbers)), operator_id)).fetchall()
-    return {
-        number: RowDetails(assignee, unread, *_said(last), conversation_team.labels_of(labels), hand_off.set_aside(*aside), aside[1])
-        for number, assignee, unread, last, labels, *aside in rows
-    }
+    rows = connection.execute(
+        f"""
+        SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
+            (SELECT count(*) FROM ({_UNREAD} LIMIT {MOST_UNREAD}) page),
+            (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
+                ORDER BY m.number DESC LIMIT 1),
+            c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
+        FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+        """,
+        (json.dumps(list(numbers)), operator_id),
+    ).fetchall()
+    details_by_number = {}
+    for number, assignee, unread, last, labels, *aside in rows:
+        # The drivers give JSON as text or as a list.
+        role, words = json.loads(last) if isinstance(last, str) else last or ("", "")
+        labelled = conversation_team.labels_of(labels)
+        details_by_number[number] = RowDetails(assignee, unread, role, words, labelled, hand_off.set_aside(*aside), aside[1])
+    return details_by_number
 
 
 @reads
@@ -174,9 +164,3 @@ def recent_texts(connection: Connection, numbers: Sequence[int]) -> list[tuple[i
         (json.dumps(list(numbers)),),
     )
     return [(conversation, text) for _, conversation, text in sorted(rows, reverse=True)]
-
-
-def _said(last: object) -> tuple[str, str]:
-    """Return role and words of the last message. The drivers give JSON as text or as a list."""
-    role, words = json.loads(last) if isinstance(last, str) else last or ("", "")  # type: ignore[misc]
-    return role, words

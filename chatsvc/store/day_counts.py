@@ -73,20 +73,13 @@ class PeriodCounts(NamedTuple):
     entries: list[UsedEntry]
 
 
-_NAMES = ", ".join(repr(name) for name in Quality._fields)
 _OF_PERIOD = (
-    "bots b CROSS JOIN day_counts d ON d.bot_id = b.id AND d.name IN ({0}) AND d.day >= ?3 AND d.day < ?4"
+    "bots b CROSS JOIN day_counts d ON d.bot_id = b.id AND d.name IN ({}) AND d.day >= ?3 AND d.day < ?4"
     " WHERE b.account_id = ?1 AND (?2 IS NULL OR b.id = ?2)"
 )
-_COUNTS, _OF_ENTRIES, _OF_RESPONSES = (_OF_PERIOD.format(names) for names in (_NAMES, repr(ENTRY), repr(RESPONSE_S)))
-_BY_DAY = f"SELECT d.bot_id, d.name, d.times, d.day FROM {_COUNTS}"
-_BY_BOT = f"SELECT d.bot_id, d.name, CAST(sum(d.times) AS BIGINT) FROM {_COUNTS} GROUP BY d.bot_id, d.name"
-_RESPONSES = f"SELECT d.item, CAST(sum(d.times) AS BIGINT) FROM {_OF_RESPONSES} GROUP BY d.item"
-_ENTRIES = f"""
-    SELECT k.bot_id, k.id, k.question, used.times FROM (
-        SELECT d.item AS id, CAST(sum(d.times) AS BIGINT) AS times FROM {_OF_ENTRIES} GROUP BY d.item) AS used
-    JOIN knowledge_entries k ON k.id = used.id ORDER BY used.times DESC, k.number LIMIT ?5
-"""
+_COUNTS, _OF_ENTRIES, _OF_RESPONSES = (
+    _OF_PERIOD.format(", ".join(map(repr, names))) for names in (Quality._fields, (ENTRY,), (RESPONSE_S,))
+)
 
 
 @reads
@@ -100,30 +93,36 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
     lately = (account_id, bot_id, first + length - min(length, ENTRY_DAYS * DAY_MS), first + length)
 
     rows: dict[tuple[int, str], dict[str, int]] = {}
-    for bot, name, times, day in connection.execute(_BY_DAY, now):
+    for bot, name, times, day in connection.execute(f"SELECT d.bot_id, d.name, d.times, d.day FROM {_COUNTS}", now):
         rows.setdefault((day, bot), {})[name] = times
     bots: dict[str, dict[str, int]] = {}
-    for bot, name, times in connection.execute(_BY_BOT, before):
+    by_bot = f"SELECT d.bot_id, d.name, CAST(sum(d.times) AS BIGINT) FROM {_COUNTS} GROUP BY d.bot_id, d.name"
+    for bot, name, times in connection.execute(by_bot, before):
         bots.setdefault(bot, {})[name] = times
+    responses = f"SELECT d.item, CAST(sum(d.times) AS BIGINT) FROM {_OF_RESPONSES} GROUP BY d.item"
+    entries = connection.execute(
+        f"""
+        SELECT k.bot_id, k.id, k.question, used.times FROM (
+            SELECT d.item AS id, CAST(sum(d.times) AS BIGINT) AS times FROM {_OF_ENTRIES} GROUP BY d.item) AS used
+        JOIN knowledge_entries k ON k.id = used.id ORDER BY used.times DESC, k.number LIMIT ?5
+        """,
+        (*lately, MOST_ENTRIES),
+    )
     return PeriodCounts(
         {key: Quality(**counts) for key, counts in rows.items()},
         {bot: Quality(**counts) for bot, counts in bots.items()},
-        dict(connection.execute(_RESPONSES, now)),
-        dict(connection.execute(_RESPONSES, before)),
-        [UsedEntry(*row) for row in connection.execute(_ENTRIES, (*lately, MOST_ENTRIES))],
+        dict(connection.execute(responses, now)),
+        dict(connection.execute(responses, before)),
+        [UsedEntry(*row) for row in entries],
     )
 
 
-class Summary(NamedTuple):
-    """Sums over the newest records of a window. `covers_from` is the time of the oldest counted one if the cap was reached."""
-
-    covers_from: int | None
-    rows: list[UsageRow]
-
-
 @reads
-def usage_summary(connection: Connection, account_id: str, start: int, end: int, cap: int) -> Summary:
-    """Sum the newest `cap` records by day, bot and channel. From `start` to `end`, Unix milliseconds, inclusive."""
+def usage_summary(connection: Connection, account_id: str, start: int, end: int, cap: int) -> tuple[int | None, list[UsageRow]]:
+    """Sum the newest `cap` records by day, bot and channel. From `start` to `end`, Unix milliseconds, inclusive.
+
+    Return the time of the oldest counted record if the cap was reached, and the sums.
+    """
     newest = (
         "SELECT created_at, number, bot_id, channel, tokens, cost_micro_usd FROM usage_records"
         " WHERE account_id = ?1 AND created_at BETWEEN ?2 AND ?3 ORDER BY created_at DESC, number DESC LIMIT ?4"
@@ -138,7 +137,5 @@ def usage_summary(connection: Connection, account_id: str, start: int, end: int,
     ).fetchall()
     capped = sum(row[3] for row in rows) == cap
     beyond = capped and connection.execute(f"{newest} OFFSET ?5", (*scope[:3], 1, cap)).fetchone()
-    return Summary(
-        min(row[6] for row in rows) if beyond else None,
-        [UsageRow(row[0] * DAY_MS, row[1], row[2], UsageTotals(*row[3:6])) for row in rows],
-    )
+    sums = [UsageRow(row[0] * DAY_MS, row[1], row[2], UsageTotals(*row[3:6])) for row in rows]
+    return min(row[6] for row in rows) if beyond else None, sums

@@ -8,17 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, PostResult
-from chatsvc.store.database import LAST, Connection, Database, reads
+from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, Webhook, add_event, find_in
 
 EVENT = "number, bot_id, event, record_id, data, created_at, follows"
-_NEXT = f"""
-    SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
-        (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
-            (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
-    ORDER BY number LIMIT ?
-"""
 
 
 class Sending(NamedTuple):
@@ -46,7 +40,7 @@ _Standing = tuple[Webhook | None, str | None]
 
 
 def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
-    """Read the state for an attempt. Return None if the account has been deleted: nothing is sent or recorded then."""
+    """Read what an attempt depends on. Return None if the account has been deleted: nothing is sent or recorded then."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
     ).fetchone()
@@ -93,7 +87,16 @@ def settle(connection: Connection, attempt_id: str, result: PostResult) -> None:
 
 def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
     """Read a bot's next events, at most `room`. One that follows another waits until that has been delivered."""
-    return [Event(*row) for row in connection.execute(_NEXT, (bot_id, room))]
+    rows = connection.execute(
+        f"""
+        SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
+            (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
+                (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
+        ORDER BY number LIMIT ?
+        """,
+        (bot_id, room),
+    )
+    return [Event(*row) for row in rows]
 
 
 def begin(
@@ -115,64 +118,46 @@ def begin(
     return len(recorded), [sending for _, sending in recorded if sending]
 
 
-async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
+@writes
+def send_test(
+    connection: Connection, event: Event, now: int, *, plans: frozenset[str], sign: Sign, node: str | None
+) -> tuple[str, Sending | None] | None:
     """Write a test event with its attempt. Return the attempt's id and the delivery, None for a deleted account."""
-
-    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
-        standing = _standing(connection, event.bot_id, plans)
-        if standing is None:
-            return None
-        written = event._replace(number=add_event(connection, event, ATTEMPTED))
-        return _record(connection, [written], now, standing, sign, db.node)[0]
-
-    return await db.write(unit)
+    standing = _standing(connection, event.bot_id, plans)
+    if standing is None:
+        return None
+    written = event._replace(number=add_event(connection, event, ATTEMPTED))
+    return _record(connection, [written], now, standing, sign, node)[0]
 
 
-async def send_again(
-    db: Database, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, failed: bool = False
+@writes
+def send_again(
+    connection: Connection, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, node: str | None, failed: bool = False
 ) -> tuple[str, Sending | None] | None:
     """Record another attempt for an event; gives the attempt's id and what to send.
 
     None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
     """
-
-    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
-        row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
-        standing = _standing(connection, row[1], plans) if row else None
-        if standing is None:
-            return None
-        latest = "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1"
-        if failed and connection.execute(latest, (event_number,)).fetchone() != (0,):
-            return None
-        return _record(connection, [Event(*row)], now, standing, sign, db.node)[0]
-
-    return await db.write(unit)
+    row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
+    standing = _standing(connection, row[1], plans) if row else None
+    latest = "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1"
+    if standing is None or (failed and connection.execute(latest, (event_number,)).fetchone() != (0,)):
+        return None
+    return _record(connection, [Event(*row)], now, standing, sign, node)[0]
 
 
 _ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.bot_id"
 
-_OF_BOT = "SELECT n.number FROM webhook_attempts n WHERE n.bot_id = b.id AND n.number < ?3"
-_OF_EVENT = " AND EXISTS (SELECT 1 FROM webhook_events f WHERE f.number = n.event_number AND f.event = ?5)"
-_OF_STATUS = {
-    None: "",
-    DELIVERED: " AND n.success = 1",
-    FAILED: " AND n.success = 0",
-    IN_FLIGHT: " AND n.success IS NULL",
-}
-_ONE = f"""
-    SELECT {_ATTEMPT_COLUMNS}, a.event_number FROM (SELECT * FROM webhook_attempts WHERE id = ?2 AND {BOT_IN_SCOPE}) a
-    JOIN webhook_events e ON e.number = a.event_number
-"""
-_DETAIL = f"""
-    SELECT {_ATTEMPT_COLUMNS}, e.created_at, a.signature, a.body, a.answer FROM webhook_attempts a
-    JOIN webhook_events e ON e.number = a.event_number WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("= bot_id", "= a.bot_id")}
-"""
+_IN_SCOPE = BOT_IN_SCOPE.replace("= bot_id", "= a.bot_id")
+_OF_EVENT = "EXISTS (SELECT 1 FROM webhook_events f WHERE f.number = n.event_number AND f.event = ?5)"
+_OF_STATUS = {None: "true", DELIVERED: "n.success = 1", FAILED: "n.success = 0", IN_FLIGHT: "n.success IS NULL"}
 
 
 class StoredDelivery(NamedTuple):
     """An attempt with its request. `signature` is None where nothing was signed, or by a version that did not keep it."""
 
     attempt: Attempt
+    event_number: int
     event_created_at: int
     signature: str | None
     body: bytes
@@ -185,16 +170,15 @@ def _attempt(row: tuple[object, ...]) -> Attempt:
 
 
 @reads
-def attempt(connection: Connection, attempt_id: str, accounts: Accounts) -> tuple[Attempt, int] | None:
-    """Read an attempt of these accounts (None for all), with the number of its event."""
-    row = connection.execute(_ONE, (listed(accounts), attempt_id)).fetchone()
-    return (_attempt(row), row[-1]) if row else None
-
-
-@reads
-def detail(connection: Connection, attempt_id: str, accounts: Accounts) -> StoredDelivery | None:
+def find(connection: Connection, attempt_id: str, accounts: Accounts) -> StoredDelivery | None:
     """Read an attempt of these accounts (None for all) with its request and answer."""
-    row = connection.execute(_DETAIL, (listed(accounts), attempt_id)).fetchone()
+    row = connection.execute(
+        f"""
+        SELECT {_ATTEMPT_COLUMNS}, a.event_number, e.created_at, a.signature, a.body, a.answer FROM webhook_attempts a
+        JOIN webhook_events e ON e.number = a.event_number WHERE a.id = ?2 AND {_IN_SCOPE}
+        """,
+        (listed(accounts), attempt_id),
+    ).fetchone()
     return StoredDelivery(_attempt(row), *row[len(Attempt._fields) :]) if row else None
 
 
@@ -215,10 +199,11 @@ def attempts(
     domain.webhooks.STATUSES.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-    chosen = f"{_OF_BOT}{_OF_STATUS[status]}{_OF_EVENT if event else ''} ORDER BY n.number DESC LIMIT ?4"
     rows = connection.execute(
         f"""
-        SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN ({chosen})
+        SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN (
+            SELECT n.number FROM webhook_attempts n WHERE n.bot_id = b.id AND n.number < ?3 AND {_OF_STATUS[status]}
+                AND {_OF_EVENT if event else "true"} ORDER BY n.number DESC LIMIT ?4)
         CROSS JOIN webhook_events e ON e.number = a.event_number ORDER BY a.number DESC LIMIT ?4
         """,
         (listed(accounts), bot_id, after, limit, event)[: 5 if event else 4],
@@ -233,7 +218,7 @@ def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None,
     Tests are left out. For `accounts` and `bot_id` see `attempts`.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
-    rows = connection.execute(
+    return connection.execute(
         f"""
         SELECT a.event_number, a.bot_id FROM {bots} CROSS JOIN webhook_attempts a ON a.bot_id = b.id
         CROSS JOIN webhook_events e ON e.number = a.event_number
@@ -242,8 +227,7 @@ def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None,
         ORDER BY a.event_number
         """,
         (listed(accounts), bot_id, since, after),
-    )
-    return rows.fetchall()
+    ).fetchall()
 
 
 @reads

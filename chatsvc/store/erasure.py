@@ -1,4 +1,4 @@
-"""Erases conversations with their requests, appointments and webhook events, in small batches.
+"""Erases conversations, and deletes old rows by the rules of the tables, in small batches.
 
 Each batch is one transaction that keeps the counts right: other writers hardly wait, and a crash between two batches leaves a
 shorter but consistent conversation. Visitors' requests and retention use the same batches.
@@ -7,11 +7,15 @@ shorter but consistent conversation. Visitors' requests and retention use the sa
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from chatsvc.domain.models import CHANNELS
+from chatsvc.domain.models import CHANNELS, ConversationKey
+from chatsvc.store import unanswered
 from chatsvc.store.database import Connection, Database, reads, writes
-from chatsvc.store.tables import BY_NAME, erasing
+from chatsvc.store.open_turns import IDEMPOTENCY_MS
+from chatsvc.store.tables import BY_NAME, CHILDREN_FIRST, erasing, old_rows
 
 BATCH = 200  # rows
 _STATEMENTS = {by: erasing(by) for by in ("requests", "conversation")}
@@ -34,35 +38,24 @@ class Erased(NamedTuple):
         return Erased(*(count + added for count, added in zip(self, other, strict=True)))
 
 
-class OwnedConversation(NamedTuple):
-    """Key of a conversation, with the account that it belongs to."""
-
-    account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-
-
 @reads
-def conversations(connection: Connection, user_id: str, bot_id: str | None) -> list[OwnedConversation]:
+def conversations(connection: Connection, user_id: str, bot_id: str | None) -> list[ConversationKey]:
     """List the conversations of a visitor with one bot, or with all."""
     channels = ", ".join("?" * len(CHANNELS))
-    rows = connection.execute(
+    return connection.execute(
         f"""
-        SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
+        SELECT c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
         ON c.bot_id = b.id AND c.channel IN ({channels}) AND c.user_id = ? WHERE b.id = coalesce(?, b.id)
         """,
         (*CHANNELS, user_id, bot_id),
-    )
-    return [OwnedConversation(*row) for row in rows]
+    ).fetchall()
 
 
 @writes
-def some_of(connection: Connection, conversation: OwnedConversation) -> Erased | None:
+def some_of(connection: Connection, conversation: ConversationKey) -> Erased | None:
     """Erase one batch of a conversation; return None once nothing of it is left."""
-    row = connection.execute(
-        "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation[1:]
-    ).fetchone()
+    find = "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?"
+    row = connection.execute(find, conversation).fetchone()
     return some_in(connection, row[0]) if row else None
 
 
@@ -101,3 +94,55 @@ async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) ->
     for start in range(0, len(keys), BATCH):
         batch = keys[start : start + BATCH]
         await db.write(lambda connection, batch=batch: connection.executemany(delete, batch))  # type: ignore[misc]  # bound here
+
+
+RULES = {table.name: table.retention for table in CHILDREN_FIRST if table.retention}
+_OLD = {table.name: old_rows(table) for table in CHILDREN_FIRST if table.retention}
+_DELETE = {
+    table.name: f"DELETE FROM {table.name} WHERE ({', '.join(table.key)}) IN ({_OLD[table.name]})"
+    for table in CHILDREN_FIRST
+    if table.retention
+}
+
+
+async def expire(db: Database, table: str, before: int, now: int) -> set[str] | bool:
+    """Delete a batch of a table's rows that are older than `before`. Return False once none is left; of conversations, their accounts."""
+    if table == "conversations":
+        return await db.write(lambda connection: _conversations(connection, before))
+    unit = _UNITS.get(table)
+    if unit is not None:
+        return await db.write(partial(unit, before=before))
+    # An idempotency record is of no use after a day, however long conversations are kept.
+    limit = now - IDEMPOTENCY_MS + 1 if table == "idempotency_keys" else before
+    return await db.write(lambda connection: connection.execute(_DELETE[table], (limit, BATCH)).rowcount == BATCH)
+
+
+def _conversations(connection: Connection, before: int) -> set[str]:
+    """Erase from old conversations; return their accounts, none once no old conversation is left."""
+    accounts: set[str] = set()
+    old, room = connection.execute(_OLD["conversations"], (before, BATCH)).fetchall(), BATCH
+    while old and room > 0:
+        (number,) = old[-1]
+        account = connection.execute("SELECT account_id FROM conversations WHERE number = ?", (number,)).fetchone()
+        erased = some_in(connection, number)
+        accounts.update(account)
+        room -= sum(erased)
+        if erased.conversations:
+            old.pop()
+    return accounts
+
+
+def _events(connection: Connection, before: int) -> bool:
+    old = connection.execute(_OLD["webhook_events"], (before, BATCH)).fetchall()
+    connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
+    connection.executemany("DELETE FROM webhook_events WHERE number = ?", old)
+    return len(old) == BATCH
+
+
+def _askers(connection: Connection, before: int) -> bool:
+    old = connection.execute(_OLD["unanswered_askers"], (before, BATCH)).fetchall()
+    unanswered.forget_askers(connection, [number for (number,) in old])
+    return len(old) == BATCH
+
+
+_UNITS: dict[str, Callable[..., bool]] = {"webhook_events": _events, "unanswered_askers": _askers}

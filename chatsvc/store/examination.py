@@ -6,23 +6,6 @@ from typing import NamedTuple
 from chatsvc.store.database import Connection
 from chatsvc.store.facts import CHECK, TEAM_FAULT
 
-_CHANNEL_FAULTS = 15  # the schema's version from which on they are kept
-_FAULTY = """
-    SELECT bots.name, channels.channel, channels.fault FROM channels JOIN bots ON bots.id = bot_id
-    WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
-"""
-
-_HEARD = """
-    SELECT bots.name, channels.channel, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0))
-    FROM channels JOIN bots ON bots.id = bot_id
-    WHERE channel <> 'web' AND state = 'active' ORDER BY number LIMIT 100
-"""
-
-_PLATFORMS = """
-    SELECT bots.name, channels.id, channels.channel, identity, secrets FROM channels JOIN bots ON bots.id = bot_id
-    WHERE channel <> 'web' AND state = 'active' AND secrets IS NOT NULL ORDER BY number LIMIT 100
-"""
-
 
 class PlatformChannel(NamedTuple):
     """An active channel of a messaging platform, its secrets sealed. The name of its bot, and its own id."""
@@ -87,10 +70,25 @@ def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examine
     hooks = connection.execute(
         "SELECT bots.name, url FROM webhooks JOIN bots ON bots.id = bot_id WHERE url IS NOT NULL ORDER BY number LIMIT 100"
     ).fetchall()
-    # Before a migration there are none.
-    faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
-    heard = connection.execute(_HEARD).fetchall() if version >= _CHANNEL_FAULTS else []
-    platforms = [PlatformChannel(*row) for row in connection.execute(_PLATFORMS)] if version >= _CHANNEL_FAULTS else []
+    faulty = connection.execute(
+        """
+        SELECT bots.name, channels.channel, channels.fault FROM channels JOIN bots ON bots.id = bot_id
+        WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
+        """
+    ).fetchall()
+    heard = connection.execute(
+        """
+        SELECT bots.name, channels.channel, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0))
+        FROM channels JOIN bots ON bots.id = bot_id WHERE channel <> 'web' AND state = 'active' ORDER BY number LIMIT 100
+        """
+    ).fetchall()
+    platforms = connection.execute(
+        """
+        SELECT bots.name, channels.id, channels.channel, identity, secrets FROM channels JOIN bots ON bots.id = bot_id
+        WHERE channel <> 'web' AND state = 'active' AND secrets IS NOT NULL ORDER BY number LIMIT 100
+        """
+    ).fetchall()
     mute = [name for name, model in bots if model in tiers]
     team_fault = known[TEAM_FAULT].decode() if TEAM_FAULT in known else None
-    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, heard, platforms, team_fault)
+    channels = [PlatformChannel(*row) for row in platforms]
+    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, heard, channels, team_fault)

@@ -7,9 +7,9 @@ import uuid
 from typing import NamedTuple
 
 from chatsvc.domain.analytics import ENTRY
-from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
 from chatsvc.store import captures, day_counts, open_turns
+from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Connection, Database, StoreUnavailable, reads
 from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
@@ -21,15 +21,6 @@ class Idempotency(NamedTuple):
     key: str
     fingerprint: bytes
     exchange: str
-
-
-class NewCapture(NamedTuple):
-    """A captured request with its appointment. `tell`: the account's plan has webhooks; `sends_mail`: mail is set up."""
-
-    request: Request
-    appointment: Appointment | None
-    tell: bool
-    sends_mail: bool = False
 
 
 class NewExchange(NamedTuple):
@@ -74,10 +65,7 @@ class Counts(NamedTuple):
 
 
 def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | None:
-    """Write an exchange within a unit; return what `record` returns, or TurnLost.
-
-    Each row is read at once: SQLite commits nothing while a statement has rows left, which a fault in between would leave.
-    """
+    """Write an exchange within a unit; return what `record` returns, or TurnLost."""
     x = exchange
     balance = connection.execute(
         """
@@ -105,7 +93,23 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
         (x.account_id, x.month),
     ).fetchone()
     conversation_id = str(uuid.uuid4())
-    known_id, number = _write_conversation(connection, x, conversation_id)
+    # The time of the last message never decreases: a list must not show a conversation on two pages.
+    known_id, number = connection.execute(
+        """
+        INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
+            last_message_at, created_at, updated_at, dialogue, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9)
+        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
+            last_message_at = max(conversations.last_message_at, excluded.last_message_at),
+            updated_at = max(conversations.updated_at, excluded.updated_at),
+            message_count = conversations.message_count + excluded.message_count,
+            dialogue = excluded.dialogue
+        RETURNING id, number
+        """,
+        (
+            *(conversation_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.dialogue),
+            2 if x.stored is None else 1,
+        ),
+    ).fetchone()
     if known_id == conversation_id:
         connection.execute(
             """
@@ -114,21 +118,21 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
             """,
             (x.account_id, x.bot_id, x.channel),
         )
-    _write_messages(connection, x, number)
+    message = (number, str(uuid.uuid4()), "user", x.message, x.accepted_at, None, None, None, None)
+    outbox = outbox_of(x.channel, x.bot_id, x.delivery)
+    reply = (number, str(uuid.uuid4()), "assistant", x.reply, x.replied_at, x.evidence, x.delivery, outbox, x.choices)
+    connection.executemany(
+        """
+        INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [message, reply] if x.stored is None else [reply],
+    )
     counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
     counts = [DayCount(x.bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
     day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)], balance[2])
     if x.captured:
-        capture = x.captured
-        captures.write(
-            connection,
-            x.bot_id,
-            number,
-            capture.request,
-            capture.appointment,
-            tell=capture.tell,
-            sends_mail=capture.sends_mail,
-        )
+        captures.write(connection, x.bot_id, number, x.captured)
     if x.idempotency:
         _write_key(connection, x.account_id, x.idempotency, x.accepted_at)
     limit, credits, _ = balance
@@ -151,38 +155,6 @@ def _needs_reply(connection: Connection, message: int) -> bool:
         (message,),
     ).fetchone()
     return bool(row == ("bot",))
-
-
-def _write_conversation(connection: Connection, x: NewExchange, new_id: str) -> tuple[str, int]:
-    """Insert or update the conversation of an exchange. Return its id, which is `new_id` where it is new, and its number."""
-    # The time of the last message never decreases: a list must not show a conversation on two pages.
-    written: tuple[str, int] = connection.execute(
-        """
-        INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
-            last_message_at, created_at, updated_at, dialogue, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?6, ?8, ?9)
-        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
-            last_message_at = max(conversations.last_message_at, excluded.last_message_at),
-            updated_at = max(conversations.updated_at, excluded.updated_at),
-            message_count = conversations.message_count + excluded.message_count,
-            dialogue = excluded.dialogue
-        RETURNING id, number
-        """,
-        (new_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.dialogue, 2 if x.stored is None else 1),
-    ).fetchone()
-    return written
-
-
-def _write_messages(connection: Connection, x: NewExchange, conversation: int) -> None:
-    message = (conversation, str(uuid.uuid4()), "user", x.message, x.accepted_at, None, None, None, None)
-    outbox = outbox_of(x.channel, x.bot_id, x.delivery)
-    reply = (conversation, str(uuid.uuid4()), "assistant", x.reply, x.replied_at, x.evidence, x.delivery, outbox, x.choices)
-    connection.executemany(
-        """
-        INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        [message, reply] if x.stored is None else [reply],
-    )
 
 
 def _write_key(connection: Connection, account_id: str, record: Idempotency, now: int) -> None:

@@ -1,18 +1,19 @@
-"""Queries that hand conversations over: taken by a person, answered, given back, returned when overdue."""
+"""Queries that hand conversations over: taken by a person, answered, given back, returned when overdue, told to the team's group.
 
-from collections.abc import Callable
+An answer of the group leads to its conversation by the digest of the notice's message.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.hand_off import BOT, MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
-from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
+from chatsvc.store.conversations import COLUMNS, FIND, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
-
-_FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+from chatsvc.store.owners import Accounts, listed
 
 
 class Handler(NamedTuple):
@@ -27,13 +28,12 @@ Check = Callable[[Conversation], None]
 
 
 def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> tuple[Conversation, int] | None:
-    row = connection.execute(_FIND, (listed(accounts), conversation_id)).fetchone()
+    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
     return (Conversation(*row[:-1]), row[-1]) if row else None
 
 
-def _take(connection: Connection, conversation_row: tuple[Conversation, int], taken_at: int, handler: Handler) -> Conversation:
+def _take(connection: Connection, conversation: Conversation, number: int, taken_at: int, handler: Handler) -> Conversation:
     """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
-    conversation, number = conversation_row
     connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     if conversation.handling == BOT:
         day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", taken_at)])
@@ -41,7 +41,7 @@ def _take(connection: Connection, conversation_row: tuple[Conversation, int], ta
 
 
 def _set(connection: Connection, number: int, handling: str, taken_at: int | None, handler: Handler | None) -> Conversation:
-    who = handler or Handler(None, "")
+    operator_id, name = handler or (None, None)
     row = connection.execute(
         f"""
         UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4, missed_at = NULL,
@@ -49,7 +49,7 @@ def _set(connection: Connection, number: int, handling: str, taken_at: int | Non
             updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
         WHERE number = ?5 RETURNING {COLUMNS}
         """,
-        (handling, taken_at, who.id, who.name or None, number, taken_at or 0),
+        (handling, taken_at, operator_id, name or None, number, taken_at or 0),
     ).fetchone()
     return Conversation(*row)
 
@@ -63,7 +63,7 @@ def take(
     if conversation_row is None:
         return None
     check(conversation_row[0])
-    return _take(connection, conversation_row, taken_at, handler)
+    return _take(connection, *conversation_row, taken_at, handler)
 
 
 class AlreadyWritten(Exception):
@@ -98,27 +98,25 @@ def reply(
     conversation_row = _found(connection, accounts, conversation_id)
     if conversation_row is None:
         return None
+    conversation, number = conversation_row
     if key is not None:
         if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
             raise AlreadyWritten
-        values = key, conversation_row[0].chatbot_id, sentence.at
+        values = key, conversation.chatbot_id, sentence.at
         connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
-    who = handler(conversation_row[0])
-    delivery = None if conversation_row[0].channel == "api" else sentence.delivery
-    number = say(connection, conversation_row[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
-    day_counts.note_response(connection, conversation_row[1], sentence.at, who.id)
+    who = handler(conversation)
+    delivery = None if conversation.channel == "api" else sentence.delivery
+    written = say(connection, number, sentence._replace(delivery=delivery), OPERATOR, who.name)
+    day_counts.note_response(connection, number, sentence.at, who.id)
     if mail_to is not None:
-        mail_notices.note_answer(connection, conversation_row[0].chatbot_id, conversation_row[1], mail_to, sentence.at)
-    message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
-    return OperatorMessage(_take(connection, conversation_row, sentence.at, who) if takes else conversation_row[0], Message(*message))
+        mail_notices.note_answer(connection, conversation.chatbot_id, number, mail_to, sentence.at)
+    message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (written,)).fetchone()
+    return OperatorMessage(_take(connection, conversation, number, sentence.at, who) if takes else conversation, Message(*message))
 
 
 @writes
 def release(
-    connection: Connection,
-    accounts: Accounts,
-    conversation_id: str,
-    notice: Callable[[Conversation], NoticeSentence | None],
+    connection: Connection, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], NoticeSentence | None]
 ) -> Conversation | None:
     """Give a conversation back to the bot, with one notice unless it was the bot's. Return None if there is none in the scope.
 
@@ -190,3 +188,58 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
     if overdue.channel != "api":
         say(connection, row[0], sentence)
     return True
+
+
+class TeamNotice(NamedTuple):
+    """A visitor who waits and of whom the team was not told. `said` are the last words."""
+
+    conversation: int
+    since: int
+    conversation_id: str
+    bot_id: str
+    account_id: str
+    channel: str
+    said: str
+
+
+@reads
+def untold(connection: Connection, limit: int) -> list[TeamNotice]:
+    """List visitors who wait and of whom the team was not told. Oldest first."""
+    rows = connection.execute(
+        f"""
+        SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, coalesce((SELECT m.content FROM messages m
+            WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
+        FROM conversations c INDEXED BY conversations_handed_off
+        WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
+            (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)
+        ORDER BY c.handling_since LIMIT ?
+        """,
+        (limit,),
+    )
+    return [TeamNotice(*row) for row in rows]
+
+
+@writes
+def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
+    """Write that the team was told by one message. Nothing for visitors who were erased meanwhile."""
+    for notice in notices:
+        connection.execute(
+            """
+            INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
+            ON CONFLICT DO NOTHING
+            """,
+            (notice.since, digest, notice.conversation),
+        )
+
+
+@reads
+def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str]]:
+    """Find account, bot and conversation of each visitor of a notice by its message's digest."""
+    rows = connection.execute(
+        """
+        SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
+        ORDER BY n.conversation
+        """,
+        (digest,),
+    )
+    return rows.fetchall()

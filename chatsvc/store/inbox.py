@@ -6,7 +6,7 @@ The newest come first. store/captures.py writes them.
 import json
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc.domain.captures import Delivery, InboxItem, Request
 from chatsvc.domain.search_words import Matcher, Term
@@ -42,17 +42,12 @@ class FoundItems(NamedTuple):
 
 
 # The first requests of a bot `b` behind number ?3, by an index; ?4 is how many, ?5 the status and ?6 the assignee.
-_BY_STATUS = "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.status = ?5 AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4"
-_BY_APPOINTMENT = (
+_OF_REQUESTS = "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.number < ?3 AND {} ORDER BY n.number DESC LIMIT ?4"
+_OF_APPOINTMENTS = (
     "SELECT n.request FROM appointments n WHERE n.bot_id = b.id AND n.status = ?5 AND n.request < ?3 ORDER BY n.request DESC LIMIT ?4"
 )
-_SOURCES = {
-    "all": "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4",
-    "assignee": (
-        "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.assignee = ?6 AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4"
-    ),
-    "status": f"SELECT * FROM ({_BY_STATUS}) page UNION SELECT * FROM ({_BY_APPOINTMENT}) page",
-}
+_BY_STATUS = f"SELECT * FROM ({_OF_REQUESTS.format('n.status = ?5')}) page UNION SELECT * FROM ({_OF_APPOINTMENTS}) page"
+_SOURCES = {"all": _OF_REQUESTS.format("true"), "assignee": _OF_REQUESTS.format("n.assignee = ?6"), "status": _BY_STATUS}
 _CHOSEN = """
     (?5 IS NULL OR a.status = ?5 OR (r.status = ?5 AND (?5 <> 'new' OR coalesce(a.status, 'pending') = 'pending')))
     AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
@@ -105,40 +100,33 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
     return FoundItems(items, None if last == -1 else last)
 
 
-_DELIVERIES = """
-    (SELECT json_group_array(json_array(e.event, e.state, t.number IS NOT NULL, t.success, t.status_code, t.error))
-    FROM webhook_events e LEFT JOIN webhook_attempts t
-        ON t.number = (SELECT number FROM webhook_attempts WHERE event_number = e.number ORDER BY number DESC LIMIT 1)
-    WHERE e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id))
-"""
-_ITEMS = f"""
-    SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES}, c.user_id FROM requests r
-    CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
-    WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-"""
-
-
-_CHANGES = f"""
-    SELECT {REQUEST} FROM json_each(?) page CROSS JOIN requests r ON r.follows = page.value ORDER BY r.number
-"""
-
-
 def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
     """Read these requests, in this order, with the changes that follow them."""
-    rows = {number: _item(row) for number, *row in connection.execute(_ITEMS, (json.dumps(numbers),)).fetchall()}
-    items = [rows[number] for number in numbers if number in rows]
-    changes = [Request(*row) for row in connection.execute(_CHANGES, (json.dumps([item.request.id for item in items]),)).fetchall()]
-    return [item._replace(changes=tuple(change for change in changes if change.follows == item.request.id)) for item in items]
+    rows = connection.execute(
+        f"""
+        SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, c.user_id,
+            (SELECT json_group_array(json_array(e.event, e.state, t.success, t.status_code, t.error, t.number IS NOT NULL))
+            FROM webhook_events e LEFT JOIN webhook_attempts t
+                ON t.number = (SELECT number FROM webhook_attempts WHERE event_number = e.number ORDER BY number DESC LIMIT 1)
+            WHERE e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id))
+        FROM requests r CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
+        WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+        """,
+        (json.dumps(numbers),),
+    )
+    items: dict[int, InboxItem] = {}
+    for number, *record, bot_id, conversation_id, channel, user_id, sent in rows.fetchall():
+        appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
+        deliveries = tuple(_delivery(*values) for values in json.loads(sent))
+        items[number] = InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, deliveries, user_id)
+    of_ids = json.dumps([item.request.id for item in items.values()])
+    following = f"SELECT {REQUEST} FROM json_each(?) page CROSS JOIN requests r ON r.follows = page.value ORDER BY r.number"
+    changes = [Request(*row) for row in connection.execute(following, (of_ids,)).fetchall()]
+    ordered = (items[number] for number in numbers if number in items)
+    return [item._replace(changes=tuple(change for change in changes if change.follows == item.request.id)) for item in ordered]
 
 
-def _item(row: Sequence[Any]) -> InboxItem:
-    *record, bot_id, conversation_id, channel, deliveries, user_id = row
-    appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
-    sent = tuple(_delivery(*values) for values in json.loads(deliveries))
-    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, sent, user_id)
-
-
-def _delivery(event: str, state: int, attempted: int, success: int | None, status_code: int | None, error: str | None) -> Delivery:
+def _delivery(event: str, state: int, success: int | None, status_code: int | None, error: str | None, attempted: int) -> Delivery:
     if not attempted:
         return Delivery(event, "kept" if state == KEPT else "pending" if state == PENDING else "in_flight", None, None)
     return Delivery(event, "in_flight" if success is None else "delivered" if success else "failed", status_code, error)

@@ -14,16 +14,12 @@ _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, l
 _OF_KEY = ", ".join(f"k.{name}" for name in _COLUMNS.split(", "))
 _OF_SOME = f"{SOME_ACCOUNTS} CROSS JOIN api_keys k ON k.account_id = o.id"
 _OF_ALL = "api_keys k CROSS JOIN accounts o ON o.id = k.account_id AND o.deleted_at IS NULL"
-_REVOKE = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_COLUMNS}"
 
 
 @writes
 def create(connection: Connection, key: ApiKey, digest: bytes) -> None:
     """Write a new key."""
-    connection.execute(
-        f"INSERT INTO api_keys (digest, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (digest, key.id, key.account_id, key.label, key.prefix, key.created_at, key.expires_at, key.revoked_at, key.last_used_at),
-    )
+    connection.execute(f"INSERT INTO api_keys (digest, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (digest, *key))
 
 
 def found(connection: Connection, digest: bytes) -> ApiKey | None:
@@ -49,7 +45,8 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 @writes
 def revoke(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts. Return None if there is none."""
-    row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
+    revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_COLUMNS}"
+    row = connection.execute(revoke, (listed(accounts), now, key_id)).fetchone()
     return ApiKey(*row) if row else None
 
 

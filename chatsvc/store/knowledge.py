@@ -3,8 +3,7 @@
 They are read in the order of their addition. Each change is recorded in store/knowledge_changes.py, which has the history.
 """
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_changes import ChangeOrigin
@@ -12,25 +11,6 @@ from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
 from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
-
-_ONE_ENTRY = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? AND id = ?"
-_ALL_ENTRIES = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number"
-_SOME_ENTRIES = f"{changes.SELECT_ENTRIES} WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?"
-_KEPT = """
-    WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
-        AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
-"""
-_ENTRIES_KEPT = changes.SELECT_ENTRIES + _KEPT
-_SYNONYMS_KEPT = f"SELECT words, source FROM knowledge_synonyms {_KEPT}"
-_BY_NAME = "WHERE bot_id = ? AND file = ? ORDER BY number"
-_ENTRIES_BY_NAME = f"{changes.SELECT_ENTRIES} {_BY_NAME}"
-_SYNONYMS_BY_NAME = f"{changes.SELECT_SYNONYMS} {_BY_NAME}"
-_OF_FILE = """
-    WHERE number IN (SELECT number FROM {0} WHERE bot_id = ?1 AND file = ?2
-        UNION SELECT number FROM {0} WHERE bot_id = ?1 AND source IN (SELECT value FROM json_each(?3))) ORDER BY number
-"""
-_ENTRIES_OF_FILE = changes.SELECT_ENTRIES + _OF_FILE.format("knowledge_entries")
-_SYNONYMS_OF_FILE = changes.SELECT_SYNONYMS + _OF_FILE.format("knowledge_synonyms")
 
 
 class FromFile(NamedTuple):
@@ -54,18 +34,15 @@ class Whole(NamedTuple):
     synonyms: Sequence[Synonyms]
 
 
-def _entries(connection: Connection, bot_id: str) -> list[Entry]:
-    rows = connection.execute(_ALL_ENTRIES, (bot_id,))
-    return [row.entry for row in changes.entries_of(rows)]
-
-
-entries = reads(_entries)
+@reads
+def entries(connection: Connection, bot_id: str) -> list[Entry]:
+    return [row.entry for row in changes.read_rows(connection, bot_id, changes.ALL).entries]
 
 
 @reads
-def find(connection: Connection, bot_id: str, entry_id: str) -> Entry | None:
-    rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
-    return rows[0].entry if rows else None
+def some(connection: Connection, bot_id: str, ids: Sequence[str]) -> dict[str, Entry]:
+    """Read some entries of a bot, by their ids."""
+    return {entry_id: row.entry for entry_id, row in changes.entries_by_id(connection, bot_id, ids).items()}
 
 
 async def large(db: Database, least: int) -> list[str]:
@@ -83,32 +60,29 @@ def version(connection: Connection, bot_id: str) -> int:
 @reads
 def whole(connection: Connection, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
-    groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-    return Whole(_entries(connection, bot_id), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+    return _whole(changes.read_rows(connection, bot_id, changes.ALL))
 
 
 @reads
 def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
     """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
-    values = bot_id, json.dumps(files), json.dumps(sources)
-    rows = changes.entries_of(connection.execute(_ENTRIES_KEPT, values))
-    groups = connection.execute(_SYNONYMS_KEPT, values)
-    return Whole([row.entry for row in rows], [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+    return _whole(changes.read_rows(connection, bot_id, changes.LEFT, files, sources))
+
+
+def _whole(rows: Rows) -> Whole:
+    return Whole([row.entry for row in rows.entries], [Synonyms(group.words, group.source) for group in rows.synonyms])
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
-    """Do what `replace` does, within a unit."""
-    gone, entries, synonyms = [], list[StoredEntry](), list[StoredSynonyms]()
+    """Replace the content of files and of the sources that they name, within a unit. Return how many entries each of them had."""
+    names, sources = [file.name for file in files], {source for file in files for source in file.sources}
+    before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
+    changes.change(connection, bot_id, origin, "add", before, _rows(files, origin.at), files=names)
+    gone, left = [], before.entries
     for file in files:
-        before = _rows_of_file(connection, bot_id, file)
-        changes.delete(connection, bot_id, before)
-        gone.append(len(before.entries))
-        entries += before.entries
-        synonyms += before.synonyms
-    after = _rows(files, origin.at)
-    after = after._replace(entries=numbered(connection, after.entries))
-    changes.insert(connection, bot_id, after)
-    changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
+        rest = [row for row in left if row.file != file.name and row.entry.source not in file.sources]
+        gone.append(len(left) - len(rest))
+        left = rest
     return gone
 
 
@@ -124,24 +98,18 @@ def _rows(files: Sequence[FromFile], added_at: int) -> Rows:
 
 def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) -> list[FromFile]:
     """Return the files that `replace` would change, within a unit. Those that share a source with them are among them."""
-    changed = [file for file in files if _content(_rows([file], 0)) != _content(_rows_by_name(connection, bot_id, file.name))]
+
+    def content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
+        return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
+
+    changed = [
+        file for file in files if content(_rows([file], 0)) != content(changes.read_rows(connection, bot_id, changes.OF_FILES, [file.name]))
+    ]
     while more := [
         candidate for candidate in files if candidate not in changed and any(set(candidate.sources) & set(file.sources) for file in changed)
     ]:
         changed += more
     return [file for file in files if file in changed]
-
-
-def _content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
-    """Return what does not depend on when the rows were written."""
-    return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
-
-
-def _rows_by_name(connection: Connection, bot_id: str, name: str) -> Rows:
-    return Rows(
-        changes.entries_of(connection.execute(_ENTRIES_BY_NAME, (bot_id, name))),
-        changes.synonyms_of(connection.execute(_SYNONYMS_BY_NAME, (bot_id, name))),
-    )
 
 
 def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
@@ -152,79 +120,43 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
 
 def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
     """Delete the entries and synonyms of files within a unit, and record the change."""
-    rows_by_file = [_rows_by_name(connection, bot_id, name) for name in names]
-    before = Rows([row for rows in rows_by_file for row in rows.entries], [row for rows in rows_by_file for row in rows.synonyms])
-    changes.delete(connection, bot_id, before)
-    changes.record(connection, bot_id, origin, "remove", before, Rows(), files=names)
+    before = changes.read_rows(connection, bot_id, changes.OF_FILES, names)
+    changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
 @writes
 def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
     """Delete the entries and synonyms of a source, and record the change. Return the number of entries."""
-    before = _rows_of_file(connection, bot_id, FromFile(source, ()))
+    before = changes.read_rows(connection, bot_id, changes.REPLACED, [source], [source])
     if before.entries or before.synonyms:
-        changes.delete(connection, bot_id, before)
-        changes.record(connection, bot_id, origin, "remove", before, Rows(), files=[source])
+        changes.change(connection, bot_id, origin, "remove", before, Rows(), files=[source])
     return len(before.entries)
-
-
-def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:
-    """Read what a file replaces: the rows of its name and of its sources."""
-    values = bot_id, file.name, json.dumps(file.sources)
-    return Rows(
-        changes.entries_of(connection.execute(_ENTRIES_OF_FILE, values)), changes.synonyms_of(connection.execute(_SYNONYMS_OF_FILE, values))
-    )
-
-
-def numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[StoredEntry]:
-    """Number new rows behind all others."""
-    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_entries").fetchone()
-    return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
 
 
 @writes
 def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
     """Delete one entry, record the change and return the entry. Return None if the bot has none with this id."""
-    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-    if not before.entries:
+    row = changes.entries_by_id(connection, bot_id, [entry_id]).get(entry_id)
+    if row is None:
         return None
-    changes.delete(connection, bot_id, before)
-    changes.record(connection, bot_id, origin, "remove", before, Rows())
-    return before.entries[0].entry
+    changes.change(connection, bot_id, origin, "remove", Rows([row]), Rows())
+    return row.entry
 
 
 @writes
 def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrigin) -> Entry:
     """Insert one entry that comes from no file, and record the change."""
-    after = Rows(numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
-    changes.insert(connection, bot_id, after)
-    changes.record(connection, bot_id, origin, "create", Rows(), after)
+    changes.change(connection, bot_id, origin, "create", Rows(), Rows([StoredEntry(0, entry, None, origin.at)]))
     return entry
 
 
 @writes
-def update(
-    connection: Connection,
-    bot_id: str,
-    entry_id: str,
-    edit: Callable[[Entry], Entry],
-    origin: ChangeOrigin,
-) -> Entry | None:
+def update(connection: Connection, bot_id: str, entry_id: str, edit: Callable[[Entry], Entry], origin: ChangeOrigin) -> Entry | None:
     """Change one entry in its place and record the change. Return None if the bot has none with this id. An equal entry is no change."""
-    before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
-    if not before.entries:
+    row = changes.entries_by_id(connection, bot_id, [entry_id]).get(entry_id)
+    if row is None:
         return None
-    row = before.entries[0]
-    after = Rows([row._replace(entry=edit(row.entry))])
-    if after != before:
-        changes.delete(connection, bot_id, before)
-        changes.insert(connection, bot_id, after)
-        changes.record(connection, bot_id, origin, "change", before, after)
-    return after.entries[0].entry
-
-
-@reads
-def some(connection: Connection, bot_id: str, entries: Sequence[str]) -> dict[str, Entry]:
-    """Read some entries of a bot, by their ids."""
-    rows = connection.execute(_SOME_ENTRIES, (json.dumps(list(entries)), bot_id))
-    return {row.entry.id: row.entry for row in changes.entries_of(rows)}
+    edited = edit(row.entry)
+    if edited != row.entry:
+        changes.change(connection, bot_id, origin, "change", Rows([row]), Rows([row._replace(entry=edited)]))
+    return edited

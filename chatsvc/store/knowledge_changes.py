@@ -7,6 +7,7 @@ that of this installation: like the audit log it names operators, and no account
 import json
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
@@ -56,51 +57,53 @@ class NotUndoable(Exception):
 
 
 _ENTRY_COLUMNS = "number, id, question, alt, answer, language, source, file, created_at"
-SELECT_ENTRIES = f"SELECT {_ENTRY_COLUMNS} FROM knowledge_entries"
-SELECT_SYNONYMS = "SELECT words, source, file FROM knowledge_synonyms"
-_SOME_ENTRIES = f"{SELECT_ENTRIES} WHERE bot_id = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY number"
-_INSERT_ENTRY = f"""
-    INSERT INTO knowledge_entries (bot_id, {_ENTRY_COLUMNS})
-    VALUES (?1, CASE WHEN EXISTS (SELECT 1 FROM knowledge_entries WHERE number = ?2) THEN NULL ELSE ?2 END, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-"""
+_ENTRIES = f"SELECT {_ENTRY_COLUMNS} FROM knowledge_entries"
+_SYNONYMS = "SELECT words, source, file FROM knowledge_synonyms"
+_SELECT_BY_ID = f"{_ENTRIES} WHERE id IN (SELECT value FROM json_each(?2)) AND +bot_id = ?1"
+# Rows of the bot ?1: all; those of the files ?2 (JSON); what such files replace, whose rows name the sources ?3; and what they leave.
+ALL, OF_FILES, REPLACED, LEFT = "all", "of files", "replaced", "left"
+_CONDITIONS = {
+    ALL: "bot_id = ?1",
+    OF_FILES: "bot_id = ?1 AND file IN (SELECT value FROM json_each(?2))",
+    REPLACED: """
+        number IN (SELECT number FROM {table} WHERE bot_id = ?1 AND file IN (SELECT value FROM json_each(?2))
+            UNION SELECT number FROM {table} WHERE bot_id = ?1 AND source IN (SELECT value FROM json_each(?3)))
+    """,
+    LEFT: """
+        bot_id = ?1 AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?2))
+            AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?3))
+    """,
+}
+_SELECT_ENTRIES, _SELECT_SYNONYMS = (
+    {which: f"{select} WHERE {condition.format(table=table)} ORDER BY number" for which, condition in _CONDITIONS.items()}
+    for select, table in ((_ENTRIES, "knowledge_entries"), (_SYNONYMS, "knowledge_synonyms"))
+)
 
 
-def entries_of(rows: Iterable[tuple[Any, ...]]) -> list[StoredEntry]:
-    """Read the rows of a statement that begins with SELECT_ENTRIES."""
+def read_rows(connection: Connection, bot_id: str, which: str, *names: Iterable[str]) -> Rows:
+    """Read rows of a bot within a unit, in the order of their addition. `which` is ALL, OF_FILES, REPLACED or LEFT."""
+    values = bot_id, *(json.dumps(list(some)) for some in names)
+    groups = connection.execute(_SELECT_SYNONYMS[which], values).fetchall()
+    return Rows(
+        _entries(connection.execute(_SELECT_ENTRIES[which], values)),
+        [StoredSynonyms(tuple(json.loads(words)), source, file) for words, source, file in groups],
+    )
+
+
+def entries_by_id(connection: Connection, bot_id: str, ids: Iterable[str]) -> dict[str, StoredEntry]:
+    """Read some entries of a bot within a unit, by their ids."""
+    rows = _entries(connection.execute(_SELECT_BY_ID, (bot_id, json.dumps(list(ids)))))
+    return {row.entry.id: row for row in rows}
+
+
+def _entries(rows: Iterable[tuple[Any, ...]]) -> list[StoredEntry]:
     return [
         StoredEntry(number, Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source), file, created_at)
         for number, entry_id, question, alt, answer, language, source, file, created_at in rows
     ]
 
 
-def synonyms_of(rows: Iterable[tuple[Any, ...]]) -> list[StoredSynonyms]:
-    """Read the rows of a statement that begins with SELECT_SYNONYMS."""
-    return [StoredSynonyms(tuple(json.loads(words)), source, file) for words, source, file in rows]
-
-
-def insert(connection: Connection, bot_id: str, rows: Rows) -> None:
-    """Insert rows within a unit. An entry keeps its number where that is free, and with it its place in the order."""
-    values = [
-        (bot_id, number, e.id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source, file, created_at)
-        for number, e, file, created_at in rows.entries
-    ]
-    connection.executemany(_INSERT_ENTRY, values)
-    connection.executemany(
-        "INSERT INTO knowledge_synonyms (bot_id, words, source, file) VALUES (?, ?, ?, ?)",
-        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in rows.synonyms],
-    )
-
-
-def delete(connection: Connection, bot_id: str, rows: Rows) -> None:
-    """Delete rows within a unit."""
-    connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ?", [(bot_id, row.entry.id) for row in rows.entries])
-    connection.executemany(
-        "DELETE FROM knowledge_synonyms WHERE bot_id = ? AND words = ? AND source = ? AND file = ?",
-        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in rows.synonyms],
-    )
-
-
-def record(
+def change(
     connection: Connection,
     bot_id: str,
     origin: ChangeOrigin,
@@ -111,7 +114,34 @@ def record(
     files: Sequence[str] = (),
     undoes: int | None = None,
 ) -> None:
-    """Write a change within the unit that makes it, and delete what exceeds the bounds. `files` are those it replaces as a whole."""
+    """Replace rows by others within a unit, and record the change; delete of the history what exceeds the bounds.
+
+    An entry keeps its number where that is free, and with it its place in the order; one without a number comes behind all others. `files`
+    are those that the change replaces as a whole.
+    """
+    connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ?", [(bot_id, row.entry.id) for row in before.entries])
+    connection.executemany(
+        "DELETE FROM knowledge_synonyms WHERE bot_id = ? AND words = ? AND source = ? AND file = ?",
+        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in before.synonyms],
+    )
+    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_entries").fetchone()
+    free = count(last + 1)
+    after = after._replace(entries=[row if row.number else row._replace(number=next(free)) for row in after.entries])
+    connection.executemany(
+        f"""
+        INSERT INTO knowledge_entries (bot_id, {_ENTRY_COLUMNS})
+        VALUES (?1, CASE WHEN EXISTS (SELECT 1 FROM knowledge_entries WHERE number = ?2) THEN NULL ELSE ?2 END,
+            ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        """,
+        [
+            (bot_id, number, e.id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source, file, created_at)
+            for number, e, file, created_at in after.entries
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO knowledge_synonyms (bot_id, words, source, file) VALUES (?, ?, ?, ?)",
+        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in after.synonyms],
+    )
     concerned = [*after.entries, *before.entries]
     title = ", ".join(files) or (concerned[0].entry.question if concerned else "")
     connection.execute(
@@ -177,53 +207,26 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
     if row is None:
         return None
     (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
-    before, after = _unpacked(packed)
-    return ChangeContent(
-        _change(row[:-1]), [entry_row.entry for entry_row in before.entries], [entry_row.entry for entry_row in after.entries]
-    )
+    return ChangeContent(_change(row[:-1]), *([entry_row.entry for entry_row in rows.entries] for rows in _unpacked(packed)))
 
 
 @writes
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
-    """Put the rows before a change back, as a change of its own. Return False if there is none. Raises NotUndoable."""
+    """Put the rows before a change back, as a change of its own. Return False if there is none. Raises NotUndoable.
+
+    The entries must be as the change left them. No later change that stands may have replaced a file of these rows: they would be there
+    twice. A change and the one that takes it back cancel each other.
+    """
     row = connection.execute(
         "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
     ).fetchone()
     if row is None:
         return False
-    number, kind, undone, undoes, files, packed = row
+    number, kind, undone, undoes, text, packed = row
     before, after = _unpacked(packed)
-    if undone or not _stands(connection, bot_id, before, after) or _is_overwritten(connection, bot_id, number, json.loads(files), before):
-        raise NotUndoable
-    delete(connection, bot_id, after)
-    insert(connection, bot_id, before)
-    connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
-    if kind == "undo":
-        connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
-    record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
-    return True
-
-
-def _stands(connection: Connection, bot_id: str, before: Rows, after: Rows) -> bool:
-    """Report whether the entries are still as a change left them."""
-    concerned = _by_id([*before.entries, *after.entries])
-    ids = json.dumps(list(concerned))
-    present = entries_of(connection.execute(_SOME_ENTRIES, (bot_id, ids)))
-    return {row.entry.id: (row.entry, row.file) for row in present} == {
-        entry_id: (row.entry, row.file) for entry_id, row in _by_id(after.entries).items()
-    }
-
-
-def _by_id(rows: Iterable[StoredEntry]) -> dict[str, StoredEntry]:
-    return {row.entry.id: row for row in rows}
-
-
-def _is_overwritten(connection: Connection, bot_id: str, number: int, files: list[str], before: Rows) -> bool:
-    """Report whether a later change that stands has replaced a file of these rows. They would be there twice.
-
-    A change and the one that takes it back cancel each other.
-    """
-    named = {*files, *(row.file for row in before.entries if row.file)}
+    files = json.loads(text)
+    present = entries_by_id(connection, bot_id, {entry_row.entry.id for entry_row in (*before.entries, *after.entries)})
+    named = {*files, *(entry_row.file for entry_row in before.entries if entry_row.file)}
     overwriting = connection.execute(
         """
         SELECT 1 FROM knowledge_changes c, json_each(c.files) f WHERE c.bot_id = ?1 AND c.number > ?2 AND c.undone = 0
@@ -231,4 +234,10 @@ def _is_overwritten(connection: Connection, bot_id: str, number: int, files: lis
         """,
         (bot_id, number, json.dumps(sorted(named))),
     ).fetchone()
-    return overwriting is not None
+    if undone or overwriting or {(row.entry, row.file) for row in present.values()} != {(row.entry, row.file) for row in after.entries}:
+        raise NotUndoable
+    connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
+    if kind == "undo":
+        connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
+    change(connection, bot_id, origin, "undo", after, before, files=files, undoes=number)
+    return True

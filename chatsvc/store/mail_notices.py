@@ -3,6 +3,7 @@
 Of those the digests alone are stored. store/mails.py has the rest of the queue.
 """
 
+from chatsvc.domain.captures import Request
 from chatsvc.domain.mails import (
     ANSWER,
     ANSWERS_A_DAY,
@@ -50,19 +51,17 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
         connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
 
 
-def note_capture(
-    connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool, is_urgent: bool = False
-) -> None:
+def note_capture(connection: Connection, bot_id: str, conversation: int, request: Request, *, has_appointment: bool) -> None:
     """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead.
 
     Of an urgent one everybody gets a notice who wants either, at once.
     """
-    if is_urgent:
-        note(connection, URGENT, bot_id, conversation, now)
+    if request.urgent:
+        note(connection, URGENT, bot_id, conversation, request.created_at)
         return
     if has_appointment:
-        note(connection, APPOINTMENT, bot_id, conversation, now)
-    note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
+        note(connection, APPOINTMENT, bot_id, conversation, request.created_at)
+    note(connection, REQUEST, bot_id, conversation, request.created_at, unless=APPOINTMENT if has_appointment else "")
 
 
 def note_link(connection: Connection, kind: str, recipient: str, now: int) -> None:
@@ -119,13 +118,11 @@ def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -
 
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
-    """Find the same within a unit: STOPPED, DAILY_LIMIT or None."""
+    """Find within a unit why an address gets no answers by mail: STOPPED, DAILY_LIMIT or None."""
     stopped = connection.execute(
         "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
         (address_digest(recipient), bot_id),
     ).fetchone()
-    if stopped is not None:
-        return STOPPED
     # Whether one that is `unknown` arrived nobody knows.
     (sent,) = connection.execute(
         f"""
@@ -134,7 +131,7 @@ def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> st
         """,
         (recipient, now - DAY_MS),
     ).fetchone()
-    return DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
+    return STOPPED if stopped else DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
 
 
 find_refusal = reads(refusal)

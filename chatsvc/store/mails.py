@@ -33,7 +33,7 @@ from chatsvc.domain.mails import (
 )
 from chatsvc.domain.operators import LINK_MS, RESET_MS
 from chatsvc.store import mail_notices, operators
-from chatsvc.store.database import LAST, Connection, Database, change_any, reads
+from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
 from chatsvc.store.mail_notices import WANTS
 from chatsvc.store.nodes import orphaned
 from chatsvc.store.operators import SetupLink
@@ -157,49 +157,46 @@ async def is_due(db: Database, now: int) -> bool:
     return is_any
 
 
-async def begin(db: Database, number: int, now: int, link: SetupLink) -> OutgoingMail | None:
+@writes
+def begin(connection: Connection, number: int, now: int, link: SetupLink, node: str | None) -> OutgoingMail | None:
     """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.
 
     None where it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
     """
-
-    def unit(connection: Connection) -> OutgoingMail | None:
-        row = connection.execute(
-            f"""
-            SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-                WHERE o.id = m.operator_id AND (m.kind IN ('{INVITATION}', '{PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
-                m.recipient, m.operator_id
-            FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
-            """,
-            (number,),
-        ).fetchone()
-        if row is None:
-            return None
-        account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient, operator_id = row
-        causes = None
-        if kind == WAITING:
-            causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
-        elif kind == ANSWER:
-            causes = _claim_answers(connection, conversation, number)
-        if is_unwanted or deleted_at is not None or causes == 0:
-            connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
-            return None
-        reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (ANSWER, DECISION) else None
-        if reason is not None and (kind == ANSWER or reason == STOPPED):
-            settle(connection, number, MailOutcome(FAILED, reason), now)
-            return None
-        if kind in (INVITATION, PASSWORD):
-            operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == INVITATION else RESET_MS)))
-        connection.execute(
-            """
-            UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
-                answer = NULL, node = ?3 WHERE number = ?1
-            """,
-            (number, causes, db.node),
-        )
-        return _outgoing(connection, number)
-
-    return await db.write(unit)
+    row = connection.execute(
+        f"""
+        SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
+            WHERE o.id = m.operator_id AND (m.kind IN ('{INVITATION}', '{PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
+            m.recipient, m.operator_id
+        FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
+        """,
+        (number,),
+    ).fetchone()
+    if row is None:
+        return None
+    account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient, operator_id = row
+    causes = None
+    if kind == WAITING:
+        causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
+    elif kind == ANSWER:
+        causes = _claim_answers(connection, conversation, number)
+    if is_unwanted or deleted_at is not None or causes == 0:
+        connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
+        return None
+    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (ANSWER, DECISION) else None
+    if reason is not None and (kind == ANSWER or reason == STOPPED):
+        settle(connection, number, MailOutcome(FAILED, reason), now)
+        return None
+    if kind in (INVITATION, PASSWORD):
+        operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == INVITATION else RESET_MS)))
+    connection.execute(
+        """
+        UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
+            answer = NULL, node = ?3 WHERE number = ?1
+        """,
+        (number, causes, node),
+    )
+    return _outgoing(connection, number)
 
 
 def _outgoing(connection: Connection, number: int) -> OutgoingMail:
@@ -222,11 +219,8 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
         values = mail.account_id, conversation, min(mail.causes, MOST_DETAILS), operator_id
         rows = connection.execute(_DETAILS[mail.kind], values).fetchall()
         return mail._replace(details=tuple(NoticeDetail(*detail) for detail in rows))
-    if mail.kind == ANSWER:
-        texts = connection.execute(_UNREAD, (conversation, number)).fetchall()
-    else:
-        carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
-        texts = connection.execute(carried, (conversation, number)).fetchall()
+    carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
+    texts = connection.execute(_UNREAD if mail.kind == ANSWER else carried, (conversation, number)).fetchall()
     return mail._replace(texts=tuple(content for _, content in texts))
 
 
@@ -301,20 +295,17 @@ def _postpone(connection: Connection, now: int, number: int | None) -> None:
     )
 
 
-async def add_test(db: Database, recipient: str, now: int) -> OutgoingMail:
+@writes
+def add_test(connection: Connection, recipient: str, now: int, node: str | None) -> OutgoingMail:
     """Write a test mail that is being sent, for an operator or somebody else."""
-
-    def unit(connection: Connection) -> OutgoingMail:
-        (number,) = connection.execute(
-            """
-            INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts, node)
-            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1, ?4) RETURNING number
-            """,
-            (TEST, recipient, now, db.node),
-        ).fetchone()
-        return _outgoing(connection, int(number))
-
-    return await db.write(unit)
+    (number,) = connection.execute(
+        """
+        INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts, node)
+        VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1, ?4) RETURNING number
+        """,
+        (TEST, recipient, now, node),
+    ).fetchone()
+    return _outgoing(connection, int(number))
 
 
 _UNKNOWN = "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_at = ?"

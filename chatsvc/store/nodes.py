@@ -5,7 +5,6 @@ in flight that are its own. What SQLite holds belongs to no process, since there
 """
 
 from chatsvc.domain.models import ServiceNode
-from chatsvc.store import open_turns
 from chatsvc.store.database import Connection, Database, reads, writes
 
 BEAT_S = 2.0
@@ -38,10 +37,9 @@ def note(connection: Connection, node: ServiceNode) -> None:
 def remove_dead(connection: Connection) -> list[str]:
     """Remove and return within a unit the processes not seen for too long."""
     rows = connection.execute("DELETE FROM nodes WHERE seen_at < clock_ms() - ? RETURNING id", (DEAD_AFTER_MS,)).fetchall()
-    dead = [node_id for (node_id,) in rows]
-    for node_id in dead:
+    for (node_id,) in rows:
         _free(connection, node_id)
-    return dead
+    return [node_id for (node_id,) in rows]
 
 
 @writes
@@ -52,8 +50,8 @@ def remove(connection: Connection, node_id: str) -> None:
 
 
 def _free(connection: Connection, node_id: str) -> None:
-    open_turns.delete_of(connection, node_id)
-    connection.execute("DELETE FROM leases WHERE node = ?", (node_id,))
+    for table in ("open_turns", "leases"):
+        connection.execute(f"DELETE FROM {table} WHERE node = ?", (node_id,))
 
 
 def is_any(connection: Connection) -> bool:
@@ -65,8 +63,7 @@ def is_any(connection: Connection) -> bool:
 def living(connection: Connection) -> list[ServiceNode]:
     """List the processes that serve, oldest first."""
     rows = connection.execute(
-        "SELECT id, since, listen, version FROM nodes WHERE listen <> '' AND seen_at > clock_ms() - ? ORDER BY since, id",
-        (DEAD_AFTER_MS,),
+        "SELECT id, since, listen, version FROM nodes WHERE listen <> '' AND seen_at > clock_ms() - ? ORDER BY since, id", (DEAD_AFTER_MS,)
     )
     return [ServiceNode(*row) for row in rows]
 

@@ -18,8 +18,7 @@ IDEMPOTENCY_MS = DAY_MS
 # Whether no earlier turn of the conversation of {0} is open. The sum hides the index of the numbers, which PostgreSQL may take else: it
 # leads through all turns that have ended since the last vacuum.
 _IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = {0}.place AND e.number + 0 < {0}.number)"
-_RETURNING = f"RETURNING number, {_IS_FIRST.format('open_turns')}"
-_FIRST_OF_T = _IS_FIRST.format("t")
+_OF_NEW, _OF_T = _IS_FIRST.format("open_turns"), _IS_FIRST.format("t")
 # How long the outcome of a failed turn is kept for those who have joined it.
 OUTCOME_MS = 60_000
 
@@ -71,7 +70,9 @@ def begin(connection: Connection, turn: NewTurn) -> OpenedTurn | KnownKey | None
         if turn.month is not None and allowance.reserve(turn.month) is None:
             return None
     number, is_first = connection.execute(
-        f"INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) {_RETURNING}",
+        f"""
+        INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) RETURNING number, {_OF_NEW}
+        """,
         (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
     ).fetchone()
     if not is_first:
@@ -118,13 +119,9 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
 
     The value says whether no earlier turn of the conversation holds one up.
     """
-    wanted = json.dumps(list(numbers))
     rows = connection.execute(
-        f"""
-        SELECT t.number, {_FIRST_OF_T}
-        FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-        """,
-        (wanted,),
+        f"SELECT t.number, {_OF_T} FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+        (json.dumps(list(numbers)),),
     )
     return {number: bool(is_first) for number, is_first in rows}
 
@@ -162,8 +159,3 @@ def delete(connection: Connection, number: int) -> bool | None:
     """Delete a turn within a unit. Return whether somebody has awaited its end, None if it was not open."""
     row = connection.execute("DELETE FROM open_turns WHERE number = ? RETURNING awaited", (number,)).fetchone()
     return bool(row[0]) if row else None
-
-
-def delete_of(connection: Connection, node: str) -> None:
-    """Delete the turns of a process that has ended, within a unit."""
-    connection.execute("DELETE FROM open_turns WHERE node = ?", (node,))

@@ -24,14 +24,7 @@ COLUMNS = f"""
     o.id, o.email, o.name, o.language, o.timezone, o.admin, o.notices, o.password IS NOT NULL, o.totp IS NOT NULL, o.created_at,
     o.updated_at, {_ROLES}
 """
-_PAGE = f"""
-    SELECT {COLUMNS} FROM operators o
-    WHERE (o.created_at, o.id) > (?2, ?3) AND (?1 IS NULL OR EXISTS (SELECT 1 FROM operator_roles m CROSS JOIN accounts n
-        ON n.id = m.account_id AND n.deleted_at IS NULL WHERE m.operator_id = o.id AND m.account_id IN (SELECT value FROM json_each(?1))))
-    ORDER BY o.created_at, o.id LIMIT ?4
-"""
 _FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
-_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails", "conversation_views")
 
 
 class LastAdministrator(Exception):
@@ -91,13 +84,6 @@ def find(connection: Connection, email: str) -> Operator | None:
 
 
 @reads
-def name_of(connection: Connection, operator_id: str) -> str | None:
-    """Read an operator's own name, None without one."""
-    operator = find_in(connection, operator_id)
-    return operator.name if operator else None
-
-
-@reads
 def credentials(connection: Connection, operator_id: str) -> Credentials | None:
     """Read an operator's password hash and sealed secrets."""
     row = connection.execute(
@@ -112,7 +98,17 @@ def credentials(connection: Connection, operator_id: str) -> Credentials | None:
 @reads
 def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
     """Read operators with a role in these accounts, oldest first. None stands for all operators."""
-    return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
+    rows = connection.execute(
+        f"""
+        SELECT {COLUMNS} FROM operators o
+        WHERE (o.created_at, o.id) > (?2, ?3) AND (?1 IS NULL OR EXISTS (SELECT 1 FROM operator_roles m CROSS JOIN accounts n
+            ON n.id = m.account_id AND n.deleted_at IS NULL
+            WHERE m.operator_id = o.id AND m.account_id IN (SELECT value FROM json_each(?1))))
+        ORDER BY o.created_at, o.id LIMIT ?4
+        """,
+        (listed(accounts), *(after or (-1, "")), limit),
+    )
+    return [operator_of(row) for row in rows]
 
 
 @writes
@@ -126,8 +122,7 @@ def create(connection: Connection, operator: Operator, link: SetupLink, sends_ma
     )
     if not inserted.rowcount:
         raise EmailTaken
-    for account_id, role in o.roles.items():
-        _put_role(connection, o.id, account_id, role)
+    _put_roles(connection, o.id, o.roles)
     _put_link(connection, o.id, link)
     if sends_mail:
         mail_notices.note_link(connection, INVITATION, o.email, o.created_at)
@@ -138,8 +133,7 @@ def change(connection: Connection, operator_id: str, changes: Mapping[str, objec
     """Write the fields named in `changes` and the given roles; None takes a role away. Raises LastAdministrator."""
     assignments = assign(changes, CHANGEABLE)
     connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
-    for account_id, role in roles.items():
-        _put_role(connection, operator_id, account_id, role)
+    _put_roles(connection, operator_id, roles)
     if changes.get("admin") is False:
         _check_administrator(connection)
     return find_in(connection, operator_id)
@@ -168,7 +162,7 @@ of_link = reads(link_in)
 @writes
 def remove(connection: Connection, operator_id: str) -> bool:
     """Delete an operator with sessions, links and roles; raises LastAdministrator. Returns False if there is none."""
-    for table in _OF_OPERATOR:
+    for table in ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails", "conversation_views"):
         connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
     gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
     if gone and gone[0]:
@@ -176,16 +170,12 @@ def remove(connection: Connection, operator_id: str) -> bool:
     return gone is not None
 
 
-def _put_role(connection: Connection, operator_id: str, account_id: str, role: Role | None) -> None:
-    if role is None:
-        connection.execute("DELETE FROM operator_roles WHERE operator_id = ? AND account_id = ?", (operator_id, account_id))
-        return
-    connection.execute(
-        """
-        INSERT INTO operator_roles (operator_id, account_id, role) VALUES (?, ?, ?)
-        ON CONFLICT (operator_id, account_id) DO UPDATE SET role = excluded.role
-        """,
-        (operator_id, account_id, role.name.lower()),
+def _put_roles(connection: Connection, operator_id: str, roles: Mapping[str, Role | None]) -> None:
+    delete = "DELETE FROM operator_roles WHERE operator_id = ? AND account_id = ?"
+    connection.executemany(delete, [(operator_id, account_id) for account_id in roles])
+    connection.executemany(
+        "INSERT INTO operator_roles (operator_id, account_id, role) VALUES (?, ?, ?)",
+        [(operator_id, account_id, role.name.lower()) for account_id, role in roles.items() if role is not None],
     )
 
 

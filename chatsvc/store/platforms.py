@@ -1,11 +1,22 @@
-"""Queries of visitors' addresses on messaging platforms, and counts of the messages that bots send there in a month."""
+"""Stores callbacks of messaging platforms. Also visitors' addresses there, and counts of the messages that bots send in a month.
+
+A callback's messages, echoes, delivery statuses and changed numbers are one transaction. An address, which is a phone number or a
+business-scoped id, leads to a conversation. Where two conversations turn out to be one person's, the older one goes on; the younger one
+keeps its messages and its address, which is not current any more.
+"""
 
 import json
+import uuid
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from chatsvc.domain.channels import PHONE, PLATFORMS, PlatformAddress
+from chatsvc.domain.channels import PHONE, PLATFORMS, AddressMove, NewMessage, PlatformAddress, precedes
+from chatsvc.domain.hand_off import BOT, MINUTE_MS
 from chatsvc.domain.models import ConversationKey
+from chatsvc.store import day_counts
+from chatsvc.store.channel_messages import StoredMessage, addressed, store_one
 from chatsvc.store.database import Connection, quick, reads, writes
+from chatsvc.store.day_counts import DayCount
 
 _ON_PLATFORM = f"c.channel IN ({', '.join(repr(name) for name in PLATFORMS)})"
 
@@ -45,7 +56,7 @@ def phones(connection: Connection, conversation_ids: Sequence[str]) -> dict[str,
     """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
     rows = connection.execute(
         """
-        SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
+        SELECT c.id, '+' || a.value FROM json_each(?) page CROSS JOIN conversations c ON c.id = page.value
         JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
         """,
         (json.dumps(conversation_ids), PHONE),
@@ -88,3 +99,204 @@ def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[st
         row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
         counts[bot_id] = int(row[0]) if row else 0
     return counts
+
+
+PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
+_SEEN_MS = 30_000  # between two notes of a channel's last update
+
+
+class AddressedMessage(NamedTuple):
+    """A visitor's message, or the owner's own, before its conversation is known. `message.user_id` is empty."""
+
+    addresses: tuple[PlatformAddress, ...]
+    message: NewMessage
+
+
+class NewStatus(NamedTuple):
+    """A delivery status of a sent message. It is found by the platform's id (digest), or by the ids of its conversation and its own.
+
+    `is_last` is False for that of a part with others after it.
+    """
+
+    platform_id: bytes
+    delivery: str
+    error: str | None
+    conversation_id: str = ""
+    message_id: str = ""
+    is_last: bool = True
+
+
+class ReceivedCallback(NamedTuple):
+    """A callback to store for a channel. Echoes come with the digest under which their message would be known as sent."""
+
+    channel_id: str
+    bot_id: str
+    channel: str
+    messages: Sequence[AddressedMessage] = ()
+    echoes: Sequence[tuple[AddressedMessage, bytes]] = ()
+    statuses: Sequence[NewStatus] = ()
+    moves: Sequence[AddressMove] = ()
+
+
+@writes
+def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tuple[dict[bytes, StoredMessage], set[str]]:
+    """Store a callback. Return the new messages of visitors by their digests, and the users with anything new."""
+    connection.execute(
+        "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
+        (now, callback.channel_id, _SEEN_MS),
+    )
+    received = ((item.message.digest, _receive(connection, item, now)) for item in callback.messages)
+    messages = {digest: message for digest, message in received if message is not None}
+    users = {message.user_id for message in messages.values()}
+    for move in callback.moves:
+        _move(connection, callback.bot_id, move, now)
+    users |= {user for item, sent in callback.echoes if (user := _echo(connection, item, sent, now)) is not None}
+    users |= {user for item in callback.statuses if (user := _status(connection, callback, item)) is not None}
+    return messages, users
+
+
+def _receive(connection: Connection, addressed_message: AddressedMessage, now: int) -> StoredMessage | None:
+    """Store a visitor's message; None for one that came before."""
+    if _is_known(connection, addressed_message.message.digest):
+        return None
+    known = _conversations(connection, addressed_message.message.bot_id, addressed_message.addresses)
+    user_id = known[0][1] if known else uuid.uuid4().hex
+    stored = store_one(connection, addressed_message.message._replace(user_id=user_id))
+    if not isinstance(stored, StoredMessage):
+        return None
+    (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
+    _lead(connection, stored.bot_id, conversation, addressed_message.addresses, now)
+    return stored
+
+
+def _is_known(connection: Connection, digest: bytes) -> bool:
+    return connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (digest,)).fetchone() is not None
+
+
+def _conversations(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> list[tuple[int, str]]:
+    """List number and user of the conversations that addresses lead to, the older one first."""
+    numbers = set()
+    for address in addresses:
+        numbers |= set(
+            connection.execute(
+                """
+                SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
+                WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
+                """,
+                (bot_id, *address),
+            )
+        )
+    return [(number, user_id) for _, number, user_id in sorted(numbers)]
+
+
+def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
+    """Let all addresses of a visitor lead to a conversation."""
+    for kind, value in addresses:
+        connection.execute(
+            """
+            UPDATE whatsapp_addresses SET is_current = 0
+            WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
+            """,
+            (bot_id, kind, value, conversation),
+        )
+        connection.execute(
+            """
+            INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at) VALUES (?, ?, ?, ?, 1, ?)
+            ON CONFLICT DO NOTHING
+            """,
+            (bot_id, conversation, kind, value, now),
+        )
+
+
+def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
+    """Let a new number lead to the conversation of the old one. The old one may be given to somebody else."""
+    numbers = _conversations(connection, bot_id, (*move.before, *move.after))
+    if not numbers:
+        return
+    conversation = numbers[0][0]
+    replaced = {kind for kind, _ in move.after}
+    for kind, value in move.before:
+        if kind in replaced and (kind, value) not in move.after:
+            connection.execute(
+                "UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1",
+                (bot_id, kind, value),
+            )
+    _lead(connection, bot_id, conversation, move.after, now)
+
+
+def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
+    """Store the owner's own message, which takes the conversation over. Returns its user, None where it is known."""
+    m = addressed_message.message
+    if _is_known(connection, m.digest) or connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
+        return None
+    if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
+        return None
+    connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.sent_at))
+    known = _conversations(connection, m.bot_id, addressed_message.addresses)
+    user_id = known[0][1] if known else uuid.uuid4().hex
+    conversation, *_ = addressed(connection, m._replace(user_id=user_id))
+    _lead(connection, m.bot_id, conversation, addressed_message.addresses, now)
+    connection.execute(
+        """
+        INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
+        VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
+        """,
+        (conversation, str(uuid.uuid4()), m.text, m.sent_at, PHONE_OPERATOR, m.digest, m.kind),
+    )
+    _take(connection, conversation, m.sent_at, now)
+    return user_id
+
+
+def _take(connection: Connection, conversation: int, taken_at: int, now: int) -> None:
+    """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
+    (bot_id, before) = connection.execute("SELECT bot_id, handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
+    taken = connection.execute(
+        """
+        UPDATE conversations SET handling = 'operator', handling_since = max(coalesce(handling_since, 0), ?2),
+            operator_id = CASE handling WHEN 'operator' THEN operator_id END,
+            operator_name = CASE handling WHEN 'operator' THEN operator_name ELSE ?3 END, updated_at = max(updated_at, ?2)
+        WHERE number = ?1 AND ?2 > ?4 - (SELECT b.hand_off_return FROM bots b WHERE b.id = bot_id) * ?5
+        """,
+        (conversation, taken_at, PHONE_OPERATOR, now, MINUTE_MS),
+    ).rowcount
+    if taken:
+        connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
+        if before == BOT:
+            day_counts.add(connection, [DayCount(bot_id, "handed_over", taken_at)])
+        day_counts.note_response(connection, conversation, taken_at)
+
+
+def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:
+    """Write a delivery status unless a later one is known. Returns the user of the message."""
+    row = connection.execute(
+        """
+        SELECT m.number, m.delivery, c.user_id FROM messages m JOIN conversations c ON c.number = m.conversation
+        WHERE m.platform_id = ?
+        """,
+        (status.platform_id,),
+    ).fetchone()
+    if row is None and status.message_id:
+        row = connection.execute(
+            """
+            SELECT m.number, m.delivery, c.user_id FROM conversations c JOIN messages m ON m.conversation = c.number
+            WHERE c.id = ? AND c.bot_id = ? AND c.channel = ? AND m.id = ? AND m.role <> 'user' AND m.incoming IS NULL
+            """,
+            (status.conversation_id, callback.bot_id, callback.channel, status.message_id),
+        ).fetchone()
+    if row is None or not precedes(row[1], status.delivery):
+        return None
+    number, _, user_id = row
+    if not status.is_last:
+        # A part that fails fails the message; that it arrived says nothing of the others.
+        statement = "UPDATE messages SET delivery = ?, error = ? WHERE number = ? AND outbox IS NULL"
+        if status.delivery != "failed" or not connection.execute(statement, (status.delivery, status.error, number)).rowcount:
+            return None
+        return str(user_id)
+    connection.execute(
+        """
+        UPDATE messages SET delivery = ?, error = ?, platform_id = coalesce(platform_id, ?), outbox = NULL, in_flight = NULL
+        WHERE number = ?
+        """,
+        (status.delivery, status.error, status.platform_id, number),
+    )
+    return str(user_id)

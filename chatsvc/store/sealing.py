@@ -1,7 +1,15 @@
-"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them."""
+"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them.
+
+All are sealed anew for another master key in one transaction.
+"""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from chatsvc.store import facts
+from chatsvc.store.database import Connection, writes
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.tables import TABLES
 
 # One byte before the rest, so that another cipher can come one day and be told from this one.
 _VERSION = b"\x01"
@@ -23,7 +31,7 @@ def seal(key: bytes, plaintext: str, row: str) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return _VERSION + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _bound(row))
+    return _VERSION + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _VERSION + row.encode())
 
 
 def unseal(key: bytes, sealed: bytes, row: str) -> str:
@@ -35,7 +43,7 @@ def unseal(key: bytes, sealed: bytes, row: str) -> str:
     if sealed[:1] != _VERSION or len(rest) < _TAG_BYTES:
         raise Unsealable(f"the secret of {row} is not in a form that this version can read")
     try:
-        return AESGCM(key).decrypt(nonce, rest, _bound(row)).decode()
+        return AESGCM(key).decrypt(nonce, rest, _VERSION + row.encode()).decode()
     except (InvalidTag, UnicodeDecodeError):
         raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed") from None
 
@@ -51,5 +59,38 @@ def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
     raise fault
 
 
-def _bound(row: str) -> bytes:
-    return _VERSION + row.encode()
+# Purpose of the key, table, SELECT and UPDATE of each column with sealed secrets.
+_STATEMENTS = [
+    (
+        rule.purpose,
+        table.name,
+        f"SELECT {rule.row}, {column} FROM {table.name} WHERE {column} IS NOT NULL",
+        f"UPDATE {table.name} SET {column} = ? WHERE {rule.row} = ?",
+    )
+    for table in TABLES
+    if (rule := table.sealed)
+    for column in rule.columns
+]
+
+
+def row_name(table: str, key: str) -> str:
+    """Name the row to which a secret is bound by its encryption."""
+    return f"{table}/{key}"
+
+
+@writes
+def reseal(connection: Connection, keys: MasterKey, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
+    """Seal all secrets for the master key with this check value, in one transaction. Raises OtherMasterKey.
+
+    keys: those that `change` opens secrets with. Another process may have changed the store's key since it was read.
+    `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
+    """
+    keys.of(facts.check_in(connection))
+    sealed, unusable = 0, 0
+    for purpose, table, select, update in _STATEMENTS:
+        secrets = connection.execute(select).fetchall()
+        sealed_anew = [(new, key) for key, old in secrets if (new := change(purpose, row_name(table, key), old)) is not None]
+        connection.executemany(update, sealed_anew)
+        sealed, unusable = sealed + len(sealed_anew), unusable + len(secrets) - len(sealed_anew)
+    connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
+    return sealed, unusable

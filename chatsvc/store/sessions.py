@@ -1,25 +1,30 @@
-"""Queries of operators' sessions by token digest, passwords, second factors and recovery codes."""
+"""Queries of operators' sessions by token digest, passwords, second factors, recovery codes and failed attempts to sign in.
+
+The attempts are those of the last 15 minutes; the rules are in domain/passwords.py. Strangers cause these rows: an attempt that has to
+wait writes none, and beyond MOST_FAILURES the oldest are deleted.
+"""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn
-from chatsvc.domain.passwords import network
+from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s, network
+from chatsvc.domain.passwords import counted as counted_keys
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Cursor, reads, writes
+from chatsvc.store.database import Connection, Cursor, Database, assign, change_any, reads, writes
 from chatsvc.store.operators import find_in, link_in
 
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
-_INSERT = f"INSERT INTO operator_sessions (digest, {_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# Else a password or second factor that changes meanwhile would leave a session behind that does not fit it.
-_UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND CASE WHEN totp IS NULL THEN 1 ELSE 0 END = ?"
+CHANGEABLE = frozenset({"last_seen_at", "address", "account_id", "to_show"})
 
 
 @writes
 def create(connection: Connection, session: OperatorSession, digest: bytes, password: str) -> bool:
     """Write a session, and delete expired ones. Return False if password hash or second factor are no longer those it was made for."""
-    if connection.execute(_UNCHANGED, (session.operator_id, password, session.verified)).fetchone() is None:
+    # Else a password or second factor that changes meanwhile would leave a session behind that does not fit it.
+    unchanged = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND CASE WHEN totp IS NULL THEN 1 ELSE 0 END = ?"
+    if connection.execute(unchanged, (session.operator_id, password, session.verified)).fetchone() is None:
         return False
     _insert(connection, session, digest)
     return True
@@ -38,15 +43,9 @@ def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
 
 
 @writes
-def see(connection: Connection, session_id: str, now: int, address: str) -> None:
-    """Write when and from where a session was last used."""
-    connection.execute("UPDATE operator_sessions SET last_seen_at = ?, address = ? WHERE id = ?", (now, address, session_id))
-
-
-@writes
-def set_to_show(connection: Connection, session_id: str, digest: bytes) -> None:
-    """Write the digest of the secret that a session has to show. An earlier one is not shown any more."""
-    connection.execute("UPDATE operator_sessions SET to_show = ? WHERE id = ?", (digest, session_id))
+def update(connection: Connection, session_id: str, changes: Mapping[str, object]) -> None:
+    """Write the columns named in `changes`. Of secrets that a session has to show, the latest alone is shown."""
+    connection.execute(f"UPDATE operator_sessions SET {assign(changes, CHANGEABLE)} WHERE id = ?", (*changes.values(), session_id))
 
 
 @writes
@@ -54,12 +53,6 @@ def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool
     """Use up the secret that a session has to show. Return False if it was shown before."""
     changed = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
     return changed.rowcount == 1
-
-
-@writes
-def choose_account(connection: Connection, session_id: str, account_id: str) -> None:
-    """Write the account chosen in a session."""
-    connection.execute("UPDATE operator_sessions SET account_id = ? WHERE id = ?", (account_id, session_id))
 
 
 @reads
@@ -86,7 +79,13 @@ def verify(connection: Connection, session: OperatorSession, digest: bytes, old_
     already or the waiting session has ended.
     """
     waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()
-    if waits is None or not _use_code(connection, session.operator_id, step, code):
+    if waits is None:
+        return False
+    if step is None:
+        used = connection.execute("DELETE FROM recovery_codes WHERE operator_id = ? AND digest = ?", (session.operator_id, code))
+    else:
+        used = connection.execute("UPDATE operators SET totp_used = ?1 WHERE id = ?2 AND totp_used < ?1", (step, session.operator_id))
+    if not used.rowcount:
         return False
     connection.execute("DELETE FROM operator_sessions WHERE id = ?", (old_id,))
     _insert(connection, session, digest)
@@ -123,8 +122,7 @@ def use_link(
     operator = link_row.operator
     connection.execute("UPDATE operators SET password = ?, name = ?, updated_at = ? WHERE id = ?", (password, name, now, operator.id))
     if not link_row.mailed:
-        connection.execute("UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0 WHERE id = ?", (operator.id,))
-        connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator.id,))
+        _end_second_factor(connection, operator.id, now)
     for table in ("operator_links", "operator_sessions"):
         connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator.id,))
     _insert(connection, session, digest)
@@ -151,8 +149,7 @@ def confirm_second_factor(connection: Connection, operator_id: str, offered: byt
     return True
 
 
-@writes
-def end_second_factor(connection: Connection, operator_id: str, now: int) -> None:
+def _end_second_factor(connection: Connection, operator_id: str, now: int) -> None:
     """Switch the second factor off and delete its recovery codes."""
     connection.execute(
         "UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?", (now, operator_id)
@@ -160,11 +157,13 @@ def end_second_factor(connection: Connection, operator_id: str, now: int) -> Non
     connection.execute("DELETE FROM recovery_codes WHERE operator_id = ?", (operator_id,))
 
 
+end_second_factor = writes(_end_second_factor)
+
+
 @reads
 def recovery_codes_left(connection: Connection, operator_id: str) -> int:
     """Count an operator's unused recovery codes."""
-    left: int = connection.execute("SELECT count(*) FROM recovery_codes WHERE operator_id = ?", (operator_id,)).fetchone()[0]
-    return left
+    return int(connection.execute("SELECT count(*) FROM recovery_codes WHERE operator_id = ?", (operator_id,)).fetchone()[0])
 
 
 def end_all(connection: Connection) -> None:
@@ -173,18 +172,10 @@ def end_all(connection: Connection) -> None:
     connection.execute("DELETE FROM operator_links")
 
 
-def _use_code(connection: Connection, operator_id: str, step: int | None, code: bytes) -> bool:
-    if step is None:
-        used = connection.execute("DELETE FROM recovery_codes WHERE operator_id = ? AND digest = ?", (operator_id, code))
-    else:
-        used = connection.execute("UPDATE operators SET totp_used = ?1 WHERE id = ?2 AND totp_used < ?1", (step, operator_id))
-    return used.rowcount == 1
-
-
 def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> None:
     now = session.created_at
     connection.execute("DELETE FROM operator_sessions WHERE created_at <= ? OR last_seen_at <= ?", (now - SESSION_MS, now - IDLE_MS))
-    connection.execute(_INSERT, (digest, *session))
+    connection.execute(f"INSERT INTO operator_sessions (digest, {_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (digest, *session))
     if session.verified and session.address:
         (networks,) = connection.execute("SELECT known_networks FROM operators WHERE id = ?", (session.operator_id,)).fetchone()
         known = list(dict.fromkeys([network(session.address), *json.loads(networks)]))[:KNOWN_NETWORKS]
@@ -200,3 +191,57 @@ def _signed_in(connection: Connection, rows: Cursor) -> SignedIn | None:
     row = rows.fetchone()
     operator = find_in(connection, row[1]) if row else None
     return SignedIn(_session(row), operator) if operator else None
+
+
+async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:
+    """Begin an attempt, which counts as failed until it is `passed`. If there were too many, return the seconds to wait.
+
+    See sign_in_delays.counted. Counting before the password is verified bounds attempts that run at the same time.
+    """
+    counted = counted_keys(email, address, is_known=is_known)
+
+    def wait_s(connection: Connection) -> int:
+        wait_ms = 0
+        for key, allowed in counted.items():
+            # A clock that was set back must not make anybody wait for long.
+            failures, last = connection.execute(
+                "SELECT count(*), max(at) FROM sign_in_failures WHERE key = ? AND at > ? AND at <= ?", (key, now - WINDOW_MS, now)
+            ).fetchone()
+            if failures:
+                wait_ms = max(wait_ms, int(last) + delay_s(failures, allowed) * 1000 - now)
+        return -(-wait_ms // 1000)
+
+    def unit(connection: Connection) -> int:
+        wait = wait_s(connection)
+        if wait <= 0:
+            connection.executemany("INSERT INTO sign_in_failures (key, at) VALUES (?, ?)", [(key, now) for key in counted])
+            newest = "SELECT max(number) FROM sign_in_failures"
+            connection.execute(f"DELETE FROM sign_in_failures WHERE number <= ({newest}) - ?", (MOST_FAILURES,))
+        return wait
+
+    wait = await db.read(wait_s)
+    if wait <= 0:
+        wait = await db.write(unit)
+    return wait if wait > 0 else SignInAttempt(tuple(counted), now)
+
+
+@writes
+def passed(connection: Connection, attempt: SignInAttempt) -> None:
+    """Forget the failures of the attempt's own key. Of what others share, this attempt alone."""
+    _withdraw(connection, attempt)
+    connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
+
+
+def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
+    """Take back an attempt that was neither right nor wrong."""
+    one = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
+    connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({one})", [(key, attempt.attempted_at) for key in attempt.keys])
+
+
+withdraw = writes(_withdraw)
+
+
+async def forget_failures(db: Database, now: int) -> None:
+    """Delete the failures that delay nothing any more."""
+    old = "FROM sign_in_failures WHERE at <= ?"
+    await change_any(db, f"SELECT 1 {old} LIMIT 1", (now - WINDOW_MS,), f"DELETE {old}")

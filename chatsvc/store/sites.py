@@ -9,14 +9,13 @@ from chatsvc.domain import websites
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry
 from chatsvc.domain.websites import Site, SiteEntry, SitePage
-from chatsvc.store import knowledge, knowledge_changes
-from chatsvc.store.database import Connection, Database, reads, writes
+from chatsvc.store import knowledge_changes
+from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry
 
 MOST_SITES = 20  # of a bot
 _SITE = "id, bot_id, url, include, exclude, max_pages, every_days, review, state, reason, started_at, read_at, done, pages, changes"
 _PAGE = "url, state, reason, entries, read_at, etag, modified, digest"
-_ALL_ENTRIES = f"{knowledge_changes.SELECT_ENTRIES} WHERE bot_id = ? ORDER BY number"
 _NUMBER = "(SELECT number FROM sites WHERE id = ?1)"
 
 
@@ -48,10 +47,10 @@ def create(connection: Connection, site: Site) -> bool:
     return bool(inserted.rowcount)
 
 
-async def of_bot(db: Database, bot_id: str) -> list[Site]:
+@reads
+def of_bot(connection: Connection, bot_id: str) -> list[Site]:
     """List the sites of a bot in the order of their addition."""
-    sql = f"SELECT {_SITE} FROM sites WHERE bot_id = ? ORDER BY number"
-    return await db.read(lambda connection: list(map(_site, connection.execute(sql, (bot_id,)))))
+    return [_site(row) for row in connection.execute(f"SELECT {_SITE} FROM sites WHERE bot_id = ? ORDER BY number", (bot_id,))]
 
 
 @reads
@@ -67,23 +66,29 @@ def move(connection: Connection, site: Site, url: str) -> bool:
     return other is None and bool(connection.execute("UPDATE sites SET url = ? WHERE id = ?", (url, site.id)).rowcount)
 
 
-async def begin(db: Database, site_id: str, begun_at: int) -> None:
+@writes
+def begin(connection: Connection, site_id: str, begun_at: int) -> None:
     """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
-    sql = """
+    connection.execute(
+        """
         UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL, attempts = 0
         WHERE id = ?1 AND state <> 'reading'
-    """
-    await db.write(lambda connection: connection.execute(sql, (site_id, begun_at)).rowcount)
+        """,
+        (site_id, begun_at),
+    )
 
 
-async def wanted(db: Database, now: int) -> list[tuple[str, str]]:
+@reads
+def wanted(connection: Connection, now: int) -> list[tuple[str, str]]:
     """List the ids and states of sites whose reading is due or was interrupted."""
-    sql = """
+    return connection.execute(
+        """
         SELECT s.id, s.state FROM sites s JOIN bots b ON b.id = s.bot_id JOIN accounts o ON o.id = b.account_id
         WHERE s.number IN (SELECT number FROM sites WHERE state = 'reading' UNION SELECT number FROM sites WHERE due_at <= ?)
             AND o.deleted_at IS NULL ORDER BY s.started_at
-    """
-    return await db.read(lambda connection: [(site_id, state) for site_id, state in connection.execute(sql, (now,))])
+        """,
+        (now,),
+    ).fetchall()
 
 
 @reads
@@ -100,24 +105,20 @@ def contents(connection: Connection, site_id: str, urls: Sequence[str]) -> list[
     return sorted((url, bytes(packed)) for url, packed in connection.execute(sql, (site_id, json.dumps(list(urls)))))
 
 
-async def save_pages(db: Database, site: Site, site_pages: Sequence[SitePage], done: int, of: int) -> None:
+@writes
+def save_pages(connection: Connection, site: Site, site_pages: Sequence[SitePage], done: int, of: int) -> None:
     """Write pages that were read, and the progress."""
-    rows = [(site.id, site.bot_id, *page[:8], page.content, int(page.has_content)) for page in site_pages]
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
-        connection.executemany(
-            f"""
-            INSERT INTO site_pages (site, bot_id, {_PAGE}, parsed)
-            SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM sites WHERE id = ?1
-            ON CONFLICT (site, url) DO UPDATE SET state = excluded.state, reason = excluded.reason, read_at = excluded.read_at,
-                etag = excluded.etag, modified = excluded.modified, digest = excluded.digest,
-                parsed = CASE WHEN ?12 = 1 THEN coalesce(excluded.parsed, site_pages.parsed) END
-            """,
-            rows,
-        )
-
-    await db.write(unit)
+    connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
+    connection.executemany(
+        f"""
+        INSERT INTO site_pages (site, bot_id, {_PAGE}, parsed)
+        SELECT number, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM sites WHERE id = ?1
+        ON CONFLICT (site, url) DO UPDATE SET state = excluded.state, reason = excluded.reason, read_at = excluded.read_at,
+            etag = excluded.etag, modified = excluded.modified, digest = excluded.digest,
+            parsed = CASE WHEN ?12 = 1 THEN coalesce(excluded.parsed, site_pages.parsed) END
+        """,
+        [(site.id, site.bot_id, *page[:8], page.content, int(page.has_content)) for page in site_pages],
+    )
 
 
 @writes
@@ -133,34 +134,26 @@ def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
     connection.executemany("UPDATE sites SET attempts = 0 WHERE id = ?", [(site_id,) for site_id in site_ids])
 
 
-async def finish(
-    db: Database, site: Site, outcome: SiteOutcome, finished_at: int, due_at: int | None, counts: Mapping[str, int] | None
+@writes
+def finish(
+    connection: Connection, site: Site, outcome: SiteOutcome, finished_at: int, due_at: int | None, counts: Mapping[str, int] | None
 ) -> None:
     """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute(
-            """
-            UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0
-            WHERE id = ?1
-            """,
-            (
-                site.id,
-                outcome.state,
-                outcome.reason,
-                json.dumps(dict(outcome.changes)),
-                outcome.draft,
-                due_at,
-                None if outcome.reason else finished_at,
-            ),
-        )
-        if counts is not None:
-            gone = f"DELETE FROM site_pages WHERE site = {_NUMBER} AND url NOT IN (SELECT value FROM json_each(?2))"
-            connection.execute(gone, (site.id, json.dumps(list(counts))))
-            entries = f"UPDATE site_pages SET entries = ?2 WHERE site = {_NUMBER} AND url = ?3"
-            connection.executemany(entries, [(site.id, count, url) for url, count in counts.items()])
-
-    await db.write(unit)
+    connection.execute(
+        """
+        UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0
+        WHERE id = ?1
+        """,
+        (
+            *(site.id, outcome.state, outcome.reason, json.dumps(dict(outcome.changes)), outcome.draft),
+            *(due_at, None if outcome.reason else finished_at),
+        ),
+    )
+    if counts is not None:
+        gone = f"DELETE FROM site_pages WHERE site = {_NUMBER} AND url NOT IN (SELECT value FROM json_each(?2))"
+        connection.execute(gone, (site.id, json.dumps(list(counts))))
+        entries = f"UPDATE site_pages SET entries = ?2 WHERE site = {_NUMBER} AND url = ?3"
+        connection.executemany(entries, [(site.id, count, url) for url, count in counts.items()])
 
 
 @reads
@@ -180,62 +173,51 @@ applied = reads(_applied)
 
 
 def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:
-    rows = connection.execute(_ALL_ENTRIES, (bot_id,))
-    return {row.entry.id: row for row in knowledge_changes.entries_of(rows)}
+    return {row.entry.id: row for row in knowledge_changes.read_rows(connection, bot_id, knowledge_changes.ALL).entries}
 
 
-async def apply(db: Database, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> dict[str, int]:
+@writes
+def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> dict[str, int]:
     """Bring the knowledge to what a site says, except for entries that a person has edited; record the change. Returns its counts."""
-
-    def unit(connection: Connection) -> dict[str, int]:
-        stored = _stored(connection, site.bot_id)
-        current = {entry_id: row.entry for entry_id, row in stored.items()}
-        rows = websites.adopted(new, _applied(connection, site.id), current)
-        difference = websites.difference(new, rows, current)
-        ids = {(item.page, item.key): item.entry_id for item in rows}
-        added = [item._replace(entry_id=str(uuid.uuid4())) for item in difference.added]
-        ids |= {(item.page, item.key): item.entry_id for item in added}
-        new_entries = [Entry(item.entry_id, item.question, tuple(item.alt), item.answer, item.language, item.page) for item in added]
-        before = Rows([stored[item.id] for item in (*(entry for entry, _ in difference.changed), *difference.removed)])
-        edited = [stored[e.id]._replace(entry=e._replace(question=item.question, answer=item.answer)) for e, item in difference.changed]
-        fresh = knowledge.numbered(connection, [StoredEntry(0, entry, None, origin.at) for entry in new_entries])
-        after = Rows([*edited, *fresh])
-        if before.entries or after.entries:
-            knowledge_changes.delete(connection, site.bot_id, before)
-            knowledge_changes.insert(connection, site.bot_id, after)
-            knowledge_changes.record(connection, site.bot_id, origin, "add", before, after, files=[site.url])
-        connection.execute(f"DELETE FROM site_entries WHERE site = {_NUMBER}", (site.id,))
-        connection.executemany(
-            f"""
-            INSERT INTO site_entries (site, bot_id, page, key, question, answer, language, entry_id)
-            VALUES ({_NUMBER}, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """,
-            [(site.id, site.bot_id, *item[:5], ids[item.page, item.key]) for item in new],
-        )
-        settle = "UPDATE sites SET state = 'idle', draft = NULL, changes = ?2 WHERE id = ?1"
-        connection.execute(settle, (site.id, json.dumps(difference.counts)))
-        return difference.counts
-
-    return await db.write(unit)
+    stored = _stored(connection, site.bot_id)
+    current = {entry_id: row.entry for entry_id, row in stored.items()}
+    rows = websites.adopted(new, _applied(connection, site.id), current)
+    difference = websites.difference(new, rows, current)
+    ids = {(item.page, item.key): item.entry_id for item in rows}
+    added = [item._replace(entry_id=str(uuid.uuid4())) for item in difference.added]
+    ids |= {(item.page, item.key): item.entry_id for item in added}
+    new_entries = [Entry(item.entry_id, item.question, tuple(item.alt), item.answer, item.language, item.page) for item in added]
+    before = Rows([stored[item.id] for item in (*(entry for entry, _ in difference.changed), *difference.removed)])
+    edited = [stored[e.id]._replace(entry=e._replace(question=item.question, answer=item.answer)) for e, item in difference.changed]
+    after = Rows([*edited, *(StoredEntry(0, entry, None, origin.at) for entry in new_entries)])
+    if before.entries or after.entries:
+        knowledge_changes.change(connection, site.bot_id, origin, "add", before, after, files=[site.url])
+    connection.execute(f"DELETE FROM site_entries WHERE site = {_NUMBER}", (site.id,))
+    connection.executemany(
+        f"""
+        INSERT INTO site_entries (site, bot_id, page, key, question, answer, language, entry_id)
+        VALUES ({_NUMBER}, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """,
+        [(site.id, site.bot_id, *item[:5], ids[item.page, item.key]) for item in new],
+    )
+    settle = "UPDATE sites SET state = 'idle', draft = NULL, changes = ?2 WHERE id = ?1"
+    connection.execute(settle, (site.id, json.dumps(difference.counts)))
+    return difference.counts
 
 
-async def discard(db: Database, site_id: str) -> None:
+@writes
+def discard(connection: Connection, site_id: str) -> None:
     """Drop the draft of a site."""
-    sql = "UPDATE sites SET state = 'idle', draft = NULL, changes = '{}' WHERE id = ? AND state = 'review'"
-    await db.write(lambda connection: connection.execute(sql, (site_id,)).rowcount)
+    connection.execute("UPDATE sites SET state = 'idle', draft = NULL, changes = '{}' WHERE id = ? AND state = 'review'", (site_id,))
 
 
-async def remove(db: Database, site: Site, origin: ChangeOrigin) -> None:
+@writes
+def remove(connection: Connection, site: Site, origin: ChangeOrigin) -> None:
     """Delete a site with its pages and its entries; the change of the knowledge is recorded."""
-
-    def unit(connection: Connection) -> None:
-        stored, ids = _stored(connection, site.bot_id), {item.entry_id for item in _applied(connection, site.id)}
-        before = Rows([row for entry_id, row in stored.items() if entry_id in ids])
-        if before.entries:
-            knowledge_changes.delete(connection, site.bot_id, before)
-            knowledge_changes.record(connection, site.bot_id, origin, "remove", before, Rows(), files=[site.url])
-        for table in ("site_entries", "site_pages"):
-            connection.execute(f"DELETE FROM {table} WHERE site = {_NUMBER}", (site.id,))
-        connection.execute("DELETE FROM sites WHERE id = ?", (site.id,))
-
-    await db.write(unit)
+    stored, ids = _stored(connection, site.bot_id), {item.entry_id for item in _applied(connection, site.id)}
+    before = Rows([row for entry_id, row in stored.items() if entry_id in ids])
+    if before.entries:
+        knowledge_changes.change(connection, site.bot_id, origin, "remove", before, Rows(), files=[site.url])
+    for table in ("site_entries", "site_pages"):
+        connection.execute(f"DELETE FROM {table} WHERE site = {_NUMBER}", (site.id,))
+    connection.execute("DELETE FROM sites WHERE id = ?", (site.id,))

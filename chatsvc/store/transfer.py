@@ -15,7 +15,7 @@ from chatsvc.domain.transfer import RECORDS, Record, checked
 from chatsvc.store import facts, sealing
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sealed import row_name
+from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more

@@ -9,21 +9,11 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Entry
 from chatsvc.store import day_counts
-from chatsvc.store.database import Connection, reads, writes
+from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
 
 MOST_KEPT = 10_000  # questions a bot
 _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
-
-
-class Asked(NamedTuple):
-    """One question with its count. `last_asked_at` is in Unix milliseconds."""
-
-    number: int
-    question: str
-    language: str
-    times: int
-    last_asked_at: int
 
 
 class UnansweredGroup(NamedTuple):
@@ -132,13 +122,8 @@ def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int)
             (number, bot_id, *question.visitor, question.wording, now),
         )
     if times == 1 and number % _CLEAN_EVERY == 0:
-        _delete(connection, connection.execute(_RAREST, (bot_id, MOST_KEPT)))
-
-
-_RAREST = (
-    "SELECT number FROM unanswered_questions WHERE bot_id = ?1 ORDER BY times DESC, last_asked_at DESC LIMIT 9223372036854775807 OFFSET ?2"
-)
-_OF_BOT = "SELECT number FROM unanswered_questions WHERE bot_id = ?1"
+        rarest = f"SELECT number FROM unanswered_questions WHERE bot_id = ? ORDER BY times DESC, last_asked_at DESC LIMIT {LAST} OFFSET ?"
+        _delete(connection, connection.execute(rarest, (bot_id, MOST_KEPT)))
 
 
 def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
@@ -158,19 +143,6 @@ def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
     ).fetchall()
     connection.executemany("UPDATE unanswered_questions SET group_id = ?2 WHERE group_id = ?1", left)
     return count
-
-
-@reads
-def most_asked(connection: Connection, bot_id: str, limit: int = MOST_KEPT) -> list[Asked]:
-    """List a bot's questions, the most frequent and newest first."""
-    rows = connection.execute(
-        """
-        SELECT number, question, language, times, last_asked_at FROM unanswered_questions
-        WHERE bot_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
-        """,
-        (bot_id, limit),
-    )
-    return [Asked(*row) for row in rows]
 
 
 @reads
@@ -249,26 +221,32 @@ def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, boo
     )
 
 
-_MOST_FREQUENT = """
-    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.group_id FROM bots b
-    CROSS JOIN unanswered_questions q ON q.number IN (
-        SELECT n.number FROM unanswered_questions n
-        WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
-            ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
-    WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
-"""
-
-
 @reads
-def most_frequent(connection: Connection, account_id: str, limit: int, since: int = 0, bot_id: str | None = None) -> list[MissedQuestion]:
+def most_frequent(
+    connection: Connection, account_id: str, limit: int = MOST_KEPT, since: int = 0, bot_id: str | None = None
+) -> list[MissedQuestion]:
     """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
-    return [MissedQuestion(*row) for row in connection.execute(_MOST_FREQUENT, (account_id, limit, since, bot_id))]
+    return [
+        MissedQuestion(*row)
+        for row in connection.execute(
+            """
+        SELECT q.bot_id, q.number, q.question, q.language, q.times, q.group_id FROM bots b
+        CROSS JOIN unanswered_questions q ON q.number IN (
+            SELECT n.number FROM unanswered_questions n
+            WHERE n.bot_id = b.id AND n.masked = 1 AND n.last_asked_at >= ?3 AND (?4 IS NULL OR b.id = ?4)
+                ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
+        WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
+        """,
+            (account_id, limit, since, bot_id),
+        )
+    ]
 
 
 @writes
 def clear(connection: Connection, bot_id: str, group_id: int | None = None) -> int:
     """Delete a bot's questions, or those of a group; return how many there were."""
-    return _delete(connection, connection.execute(f"{_OF_BOT} AND (?2 IS NULL OR group_id = ?2)", (bot_id, group_id)).fetchall())
+    find = "SELECT number FROM unanswered_questions WHERE bot_id = ?1 AND (?2 IS NULL OR group_id = ?2)"
+    return _delete(connection, connection.execute(find, (bot_id, group_id)).fetchall())
 
 
 @writes

@@ -12,7 +12,7 @@ from chatsvc.config import Config
 from chatsvc.config.model import Retention
 from chatsvc.services.operations import retention
 from chatsvc.store import erasure
-from chatsvc.store import retention as stored
+from chatsvc.store import erasure as stored
 from tests.api.support import execute, insert_usage
 from tests.conftest import Caller
 from tests.fakes import START, FakeClock, ScriptedEngine

@@ -269,7 +269,7 @@ async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Cl
         assert part in page.body
     (web,) = await site.do("channel.list", bot=site.mine.bot)
     assert web.sites == ["https://shop.example.com", "http://localhost:8080"]
-    await stored_channels.note_refused(site.app.services.db, web.id, "https://blog.example.com", site.clock())
+    await stored_channels.update(site.app.services.db, web.id, {"refused_site": "https://blog.example.com", "refused_at": site.clock()})
     assert "https://blog.example.com" not in (await editor.get("/")).body
     (link,) = re.findall(r'href="([^"]*site=[^"]*)"', (await owner.get("/")).body)
     page = await owner.submit(link, "channel.set", launcher="Questions?", position="left", theme="dark")
@@ -306,7 +306,7 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     (telegram,) = await site.do("channel.list", bot=site.mine.bot)
     assert (telegram.identity, telegram.state) == ("123", "active")
     await site.app.services.channels.note_fault(telegram, "token_elsewhere")
-    await stored_channels.note_seen(site.app.services.db, telegram.id, site.clock.now)
+    await stored_channels.update(site.app.services.db, telegram.id, {"seen_at": site.clock.now})
     assert (await owner.get(path)).has("Another program asks", "Last message", "(just now)")
     for seconds, shown in ((90, "(1 minute ago)"), (600, "(11 minutes ago)"), (3000, " ago)")):
         site.clock.advance(seconds)
@@ -336,7 +336,7 @@ async def test_an_owner_sets_whatsapp_and_reads_what_to_enter_where(site: Site, 
     assert ("could not be reached" in body, "has not verified" in body) == (True, True)
     (whatsapp,) = await site.do("channel.list", bot=site.mine.bot)
     assert (whatsapp.identity, whatsapp.settings["monthly_limit"]) == ("1055", 5000)
-    await stored_channels.note_verified(site.app.services.db, whatsapp.id, site.clock.now)
+    await stored_channels.update(site.app.services.db, whatsapp.id, {"verified_at": site.clock.now})
     await platforms.reserve_send(site.app.services.db, site.mine.bot, times.month(site.clock.now), None)
     assert (await owner.get(path)).has("Callback verified", "1 message sent this month. Your limit is 5,000.")
     assert "Beyond 1,000" in (await owner.get("/usage")).body

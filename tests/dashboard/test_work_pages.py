@@ -38,8 +38,8 @@ async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Cli
     page = await owner.get("/")
     assert {ids["request"], ids["appointment"]} <= set(page.records())
     assert "27 November 2026 14:30" in page.row(ids["appointment"])
-    (asked,) = await unanswered.most_asked(services.db, site.mine.bot)
-    assert page.row(str(asked.number)) == "Do you sell helmets? asked once Answer"
+    (asked,) = await unanswered.most_frequent(services.db, site.mine.account)
+    assert page.row(str(asked.id)) == "Do you sell helmets? asked once Answer"
     assert page.has("of 100,000", "No webhook has failed.")
     # Knowledge, a conversation, a key, a webhook and the widget are there.
     assert "First steps" not in page.text
@@ -332,7 +332,7 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     ((number, _),) = [
         one for one in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if one[1] == "gone@example.com"
     ]
-    assert await mails.begin(db, number, now, SetupLink(b"", 0, 0)) is None
+    assert await mails.begin(db, number, now, SetupLink(b"", 0, 0), None) is None
     for client, told in (
         (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),
         (

@@ -301,7 +301,7 @@ async def test_a_mail_that_was_put_off_takes_up_the_next_answer(visitor: Visitor
     visitor.clock.advance(120)
     db, outcome = visitor.services.db, MailOutcome("queued", "refused", 451, "later")
     ((number, _),) = await db.read(lambda connection: mails.due(connection, visitor.clock(), 10))
-    assert await mails.begin(db, number, visitor.clock(), SetupLink(b"", 0, 0))
+    assert await mails.begin(db, number, visitor.clock(), SetupLink(b"", 0, 0), None)
     await visitor.act("conversation.reply", text="Hello?")
     await db.write(lambda connection: mails.put_back(connection, outcome, visitor.clock(), number))
     await post.pass_time(10)

@@ -16,7 +16,6 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
 from chatsvc.services.messages import channel_messages
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import incoming_messages
 from chatsvc.store.database import Database
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -135,7 +134,7 @@ async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, cl
     clock.advance(1)
     await visitor.say("another key")
     new = NewMessage(caller.account, caller.bot, "web", "else", "hello", "the key of somebody else", clock())
-    assert await incoming_messages.store(caller.app.services.db, new)
+    assert await stored.store(caller.app.services.db, new)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations, team_notices
 from chatsvc.services.conversations.team_notices import WaitingVisitor
 from chatsvc.services.operations import system
+from chatsvc.store.handling import TeamNotice
 from chatsvc.store.sqlite import examination
-from chatsvc.store.team_notices import TeamNotice
 from tests.conftest import Caller
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN

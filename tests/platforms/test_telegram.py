@@ -21,7 +21,7 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
-from chatsvc.store import incoming_messages
+from chatsvc.store import channel_messages as stored
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import NAME, TOKEN, BotApi, Fault, chats
@@ -114,8 +114,8 @@ async def test_updates_are_confirmed_where_telegram_counts_from_a_lower_number(b
 
 
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = FailingAtFirst(incoming_messages.store_several)
-    monkeypatch.setattr(incoming_messages, "store_several", failing)
+    failing = FailingAtFirst(stored.store_several)
+    monkeypatch.setattr(stored, "store_several", failing)
     monkeypatch.setattr("chatsvc.platforms.telegram.update_loop._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))

@@ -25,7 +25,7 @@ from chatsvc.platforms.whatsapp import sender
 from chatsvc.services.accounts.channel_secrets import OpenChannels
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
-from chatsvc.store import callbacks, platforms
+from chatsvc.store import platforms
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import limits
 from tests.conftest import Caller
@@ -174,7 +174,7 @@ async def test_forged_and_broken_callbacks_store_nothing(phone: Phone, api: Grap
     # The same is taken with nothing forged, once the store can answer.
     body = api.body(api.message(at=phone.now))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(callbacks, "receive", unavailable)
+        patched.setattr(platforms, "receive", unavailable)
         assert await api.post(body) == 503
     assert await api.post(body) == 200
     await phone.until("sent")

@@ -273,7 +273,7 @@ async def test_one_that_waits_is_refused_where_its_turn_has_been_taken_over(db: 
 async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, processes: Processes) -> None:
     await limit(db, 1)
     await held(processes[0], conversation=HERE)
-    await db.write(lambda connection: open_turns.delete_of(connection, db.node or ""))
+    await db.write(lambda connection: connection.execute("DELETE FROM open_turns WHERE node = ?", (db.node or "",)).rowcount)
     one = await held(processes[1], conversation=HERE)
     async with processes[1].lock(HERE, 0, one):
         pass

@@ -1,7 +1,5 @@
 """Databases with reader threads, as in the service, and without, as in a command."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path

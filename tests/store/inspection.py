@@ -3,8 +3,6 @@
 Values stand in a statement as `:1`, `:2` and so on.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Records to put into a store, and ways to look at what it holds."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import uuid
@@ -99,10 +97,7 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
         await bots.create(db, new_bot(bot_id, account_id), 1000)
         entry = Entry(str(uuid.uuid4()), f"question of {bot_id}", (f"alt of {bot_id}",), f"answer of {bot_id}", "en", f"{bot_id}.md")
         await knowledge.replace(
-            db,
-            bot_id,
-            [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])],
-            origin(),
+            db, bot_id, [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])], origin()
         )
         question = unanswered.AskedQuestion(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))
         await unanswered.note(db, bot_id, question, START)

@@ -1,7 +1,5 @@
 """Backups of a database: authenticated to the last bit, compared with the schema, and made before an upgrade."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import sqlite3

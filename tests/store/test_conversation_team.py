@@ -1,22 +1,12 @@
 """The team's own records of conversations: unread messages of each operator, notes, assignment, saved replies; on both stores."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import pytest
 
 from chatsvc.domain.models import Conversation, SavedReply
 from chatsvc.domain.search_words import Term
-from chatsvc.store import (
-    conversation_team,
-    conversation_view,
-    erasure,
-    operators,
-    saved_replies,
-    search_queries,
-)
-from chatsvc.store.conversation_view import Window
+from chatsvc.store import conversation_team, conversation_view, erasure, operators, search_queries
 from chatsvc.store.database import Database
 from chatsvc.store.search_queries import ConversationFilter, FoundConversations
 from tests.fakes import START
@@ -57,7 +47,7 @@ async def unread(db: Database, operator: str) -> dict[str, int]:
 async def see(db: Database, visitor: str, operator: str) -> None:
     """Open the visitor's conversation."""
     (found,) = [one for one, _ in await everything(db) if one.user_id == visitor]
-    view = await conversation_view.read(db, None, found.id, Window(), 20, operator)
+    view = await conversation_view.read(db, None, found.id, 20, operator)
     assert view is not None
     await conversation_team.see(db, None, found.id, operator, view.messages[-1].number)
 
@@ -73,7 +63,7 @@ async def test_each_operator_has_unread_messages_of_visitors_until_the_conversat
     assert await visitors(db, status="unread", operator_id="ada") == ["v2"]
     await chat(db, user_id="v1", text="Three", at=START)
     assert await unread(db, "ada") == {"v1": 1, "v2": 1}
-    with patch.object(conversation_view, "_ROWS", conversation_view._ROWS.replace("LIMIT 100", "LIMIT 2")):
+    with patch.object(conversation_view, "MOST_UNREAD", 2):
         assert await unread(db, "selin") == {"v1": 2, "v2": 1}
 
 
@@ -218,10 +208,10 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
 async def test_saved_replies_are_of_one_account_and_bounded(db: Database) -> None:
     await furnish(db)
     for name, text in (("greeting", "Hello"), ("address", "Here"), ("greeting", "Hello {name}")):
-        assert await saved_replies.put(db, "account", SavedReply(name, text), START, 2)
-    assert not await saved_replies.put(db, "account", SavedReply("third", "x"), START, 2)
-    assert await saved_replies.all_of(db, "account") == [SavedReply("address", "Here"), SavedReply("greeting", "Hello {name}")]
-    assert await saved_replies.all_of(db, "other") == []
-    assert await saved_replies.remove(db, "other", "address") is None
-    assert await saved_replies.remove(db, "account", "address") == SavedReply("address", "Here")
-    assert await saved_replies.all_of(db, "account") == [SavedReply("greeting", "Hello {name}")]
+        assert await conversation_team.put_reply(db, "account", SavedReply(name, text), START, 2)
+    assert not await conversation_team.put_reply(db, "account", SavedReply("third", "x"), START, 2)
+    assert await conversation_team.saved_replies(db, "account") == [SavedReply("address", "Here"), SavedReply("greeting", "Hello {name}")]
+    assert await conversation_team.saved_replies(db, "other") == []
+    assert await conversation_team.remove_reply(db, "other", "address") is None
+    assert await conversation_team.remove_reply(db, "account", "address") == SavedReply("address", "Here")
+    assert await conversation_team.saved_replies(db, "account") == [SavedReply("greeting", "Hello {name}")]

@@ -1,7 +1,5 @@
 """Promises of every database: units are atomic, and faults are told apart."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Counts of days: written with what they count, kept by erasure, filled in for existing stores, and summed up for a period."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 
@@ -11,10 +9,10 @@ from chatsvc.domain.analytics import Quality, ResponseTimes, response_times
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.times import DAY_MS, start_of_day
-from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling, incoming_messages, retention
+from chatsvc.store import channel_messages, day_counts, erasure, exchanges, handling
+from chatsvc.store.captures import NewCapture
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.database import Database
-from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.handling import Handler
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_exchange, rows
@@ -41,7 +39,7 @@ async def capture(db: Database, user_id: str) -> None:
 async def wait(db: Database, at: int) -> str:
     """Let a visitor of the widget wait for a person."""
     message = NewMessage("account", "bot", "web", "visitor", "A person, please", str(uuid.uuid4()), at, "", None, None)
-    stored = await incoming_messages.store(db, message)
+    stored = await channel_messages.store(db, message)
     assert stored is not None
     assert await channel_messages.settle(db, stored.number, NoticeSentence("One moment.", at, None), "waiting")
     return stored.conversation_id
@@ -124,9 +122,9 @@ async def test_erasure_keeps_the_counts_and_retention_deletes_old_ones(db: Datab
             pass
     assert rows(path, "SELECT count(*) FROM conversations") == [(0,)]
     assert rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name") == before
-    assert not await retention.expire(db, "day_counts", TODAY, START)
+    assert not await erasure.expire(db, "day_counts", TODAY, START)
     assert rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name") == before
-    await retention.expire(db, "day_counts", TODAY + 1, START)
+    await erasure.expire(db, "day_counts", TODAY + 1, START)
     assert rows(path, "SELECT count(*) FROM day_counts") == [(0,)]
 
 

@@ -1,7 +1,5 @@
 """Erasure of a conversation in small batches. Nothing readable stays in the files."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -16,9 +14,10 @@ from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
 from chatsvc.domain.webhooks import PostResult
 from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhooks
+from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
-from chatsvc.store.exchanges import Idempotency, NewCapture
+from chatsvc.store.exchanges import Idempotency
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite import group_commit
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
@@ -55,7 +54,7 @@ async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     for place in found:
         while (some := await erasure.some_of(db, place)) is not None:
             total = total.plus(some)
-    for bot_id in {place.bot_id for place in found}:
+    for bot_id in {bot_id for bot_id, *_ in found}:
         await erasure.forget_answers(db, user_id, bot_id, START + 10_000)
     return total
 

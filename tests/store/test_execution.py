@@ -1,7 +1,5 @@
 """Statements of a connection to PostgreSQL: pipelines, faults in them, and prepared statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import psycopg

@@ -1,7 +1,5 @@
 """The data folder: nobody else's to read, one process at a time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

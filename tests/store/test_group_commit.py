@@ -1,7 +1,5 @@
 """The database of the running service: all that waits goes to the disk in one transaction, and each is answered by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Iterable

@@ -1,14 +1,12 @@
 """Incoming messages: the limit on conversations that begin in a day."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from chatsvc.domain.channels import NewMessage, TooManyConversations
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import incoming_messages
+from chatsvc.store import channel_messages
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.support import furnish, in_database, rows
@@ -39,7 +37,7 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
             message("a1", "v3", "k1", day=1, most=2),
         ):
             try:
-                said.append("stored" if await incoming_messages.store(db, m) else "erased")
+                said.append("stored" if await channel_messages.store(db, m) else "erased")
             except TooManyConversations:
                 said.append("refused")
         return said

@@ -1,7 +1,5 @@
 """History of changes to knowledge: every change is recorded with its author and can be taken back, within bounds."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 

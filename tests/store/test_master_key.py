@@ -1,7 +1,5 @@
 """The master key: made once, nobody else's to read, never another one for a store; and another one's taking its place."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -19,7 +17,7 @@ from chatsvc import config
 from chatsvc.config import Config, Secret
 from chatsvc.control.local_operations import run
 from chatsvc.domain.refusals import Refused
-from chatsvc.store import facts, sealed
+from chatsvc.store import facts, sealing
 from chatsvc.store.database import OtherMasterKey, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
@@ -235,9 +233,9 @@ async def test_a_key_that_another_process_has_changed_meanwhile_is_not_changed_a
     first, second, third = (MasterKey(bytes([place]) * 32) for place in range(3))
     db = await open_db(tmp_path / "chatsvc.db")
     await facts.belongs_to(db, first)
-    assert await sealed.reseal(db, first, second.check, lambda *_: None) == (0, 0)
+    assert await sealing.reseal(db, first, second.check, lambda *_: None) == (0, 0)
     with pytest.raises(OtherMasterKey):
-        await sealed.reseal(db, first, third.check, lambda *_: None)
+        await sealing.reseal(db, first, third.check, lambda *_: None)
     assert await facts.check(db) == second.check
     await db.close()
 

@@ -1,7 +1,5 @@
 """The schema: its steps whole or not at all, its version recorded, a newer one left alone."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sqlite3

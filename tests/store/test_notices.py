@@ -1,7 +1,5 @@
 """News of conversations over several processes, through a real PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable

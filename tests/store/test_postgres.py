@@ -1,7 +1,5 @@
 """PostgreSQL as the store: who works, what becomes of commits, and a server that is gone, hangs, or is not ours."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """No list, history or analytics statement walks or sorts a whole table, whatever its filters."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -38,18 +36,13 @@ from chatsvc.store import (
     operators,
     outbox,
     owners,
-    people,
     platforms,
-    retention,
-    saved_replies,
     search_queries,
     sessions,
     today,
-    transcripts,
     unanswered,
 )
 from chatsvc.store.captures import CaptureChange
-from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
@@ -77,11 +70,11 @@ def found_by(db: Database, status: str) -> Awaitable[object]:
     return search_queries.conversations(db, ["account"], ConversationFilter(status=status, operator_id="operator"), 20, (START, 1))
 
 
-async def seen(db: Database, window: Window) -> object:
+async def seen(db: Database, around: str | None = None) -> object:
     """Read a conversation as the team sees it."""
     page = await found(db, ["account"])
     assert isinstance(page, search_queries.FoundConversations)
-    return await conversation_view.read(db, ["account"], page.rows[0][0].id, window, 20, "operator")
+    return await conversation_view.read(db, ["account"], page.rows[0][0].id, 20, "operator", around)
 
 
 QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
@@ -135,23 +128,24 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of snoozed conversations": lambda db: found_by(db, "snoozed"),
     "a page of conversations with a label": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(label="vip"), 20),
     "a page of known visitors": lambda db: found_by(db, "known"),
-    "people": lambda db: people.read(db, [1, 2]),
-    "the conversations of people": lambda db: people.conversations_of(db, [Person("Ada", "a@b", "1", None, 0, 0, "account")], "bot", 20),
+    "people": lambda db: conversation_team.people_of(db, [1, 2]),
+    "the conversations of people": lambda db: conversation_team.of_people(
+        db, [Person("Ada", "a@b", "1", None, 0, 0, "account")], "bot", 20
+    ),
     "the labels of an account": lambda db: conversation_team.labels(db, "account"),
     "the words around a hit": lambda db: conversation_view.recent_texts(db, [1, 2]),
     "the rows of a list": lambda db: conversation_view.details(db, [1, 2], "operator"),
     "the notes of conversations": lambda db: conversation_team.notes_of(db, ["id"]),
-    "the saved replies of an account": lambda db: saved_replies.all_of(db, "account"),
+    "the saved replies of an account": lambda db: conversation_team.saved_replies(db, "account"),
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
-    "a conversation with its requests": lambda db: seen(db, Window()),
-    "a conversation around a message": lambda db: seen(db, Window(around="id")),
+    "a conversation with its requests": seen,
+    "a conversation around a message": lambda db: seen(db, "id"),
     "the messages of a conversation": lambda db: conversation_view.contents(db, ["account"], "id", 20),
-    "some entries": lambda db: knowledge.some(db, "bot", ["id"]),
     "a page of the attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, 100),
     "a page of the failed attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20, status="failed"),
     "a page of the tests of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, event="webhook.test"),
-    "an attempt": lambda db: deliveries.detail(db, "id", ["account"]),
+    "an attempt": lambda db: deliveries.find(db, "id", ["account"]),
     "the events of a bot that failed": lambda db: deliveries.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "changing an appointment": lambda db: appointments.set_appointment(
@@ -170,10 +164,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "noting a question without an answer": lambda db: unanswered.note(
         db, "bot", unanswered.AskedQuestion("folded", "question", "en", ("api", "v")), START
     ),
-    "the questions without an answer": lambda db: unanswered.most_asked(db, "bot"),
+    "a page of the questions without an answer": lambda db: unanswered.most_frequent(db, "account", bot_id="bot"),
     "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),
     "the knowledge that files leave": lambda db: knowledge.kept(db, "bot", ["x"], ["x", "y"]),
-    "questions of visitors": lambda db: transcripts.questions(db, "bot", 10_000),
+    "questions of visitors": lambda db: conversations.questions(db, "bot", 10_000),
     "an operator": lambda db: operators.find(db, "ada@example.com"),
     "the operator of a set-up link": lambda db: operators.of_link(db, b"digest", START),
     "a page of the operators of an account": lambda db: operators.page(db, ["account"], 20, (START, "id")),
@@ -183,7 +177,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin()),
-    "an entry of a bot": lambda db: knowledge.find(db, "bot", "id"),
+    "an entry of a bot": lambda db: knowledge.some(db, "bot", ["id"]),
     "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
     "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
     "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin()),
@@ -308,14 +302,14 @@ def test_the_sweep_of_a_deleted_account_searches_by_indexes(furnished: Path) -> 
 
 def expire(db: Database, table: str) -> Awaitable[object]:
     """One batch of old rows."""
-    return retention.expire(db, table, START + 10, START)
+    return erasure.expire(db, table, START + 10, START)
 
 
-PLACE = erasure.OwnedConversation("account", "bot", "api", "v1")
+PLACE = ("bot", "api", "v1")
 OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the conversations of a visitor": lambda db: erasure.conversations(db, "v1", None),
     "erasing a conversation": lambda db: erasure.some_of(db, PLACE),
-    **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
+    **{f"old {table}": partial(expire, table=table) for table in erasure.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
     "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(status="waiting"), 20),
@@ -325,7 +319,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
     "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
     "attempts of all accounts": lambda db: deliveries.attempts(db, None, None, 20),
-    "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),
+    "a page of whole conversations": lambda db: conversations.walk(db, None, None, None),
 }
 # One row for each account or bot, a page of them, or the few rows of a partial index.
 FEW = (

@@ -1,7 +1,5 @@
 """Records written together: an exchange with all its counts, and an account's complete deletion."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import uuid
@@ -169,12 +167,12 @@ async def test_a_question_in_vain_is_kept_once_and_counted(db: Database) -> None
     for at, folded in enumerate(["a", "b", "b", "a", "b"]):
         await unanswered.note(db, "bot", unanswered.AskedQuestion(folded, f"{folded} {at}", "en"), START + at)
     await unanswered.note(db, "no such bot", unanswered.AskedQuestion("a", "a", "en"), START)
-    asked = await unanswered.most_asked(db, "bot")
-    assert [wording[1:] for wording in asked] == [("b 1", "en", 3, START + 4), ("a 0", "en", 2, START + 3)]
-    assert await unanswered.most_asked(db, "no such bot") == []
-    assert await unanswered.clear(db, "bot", asked[1].number) == 1
+    asked = await unanswered.most_frequent(db, "account")
+    assert [wording[2:5] for wording in asked] == [("b 1", "en", 3), ("a 0", "en", 2)]
+    assert await unanswered.most_frequent(db, "account", bot_id="no such bot") == []
+    assert await unanswered.clear(db, "bot", asked[1].group_id) == 1
     assert await unanswered.clear(db, "bot") == 1
-    assert await unanswered.most_asked(db, "bot") == []
+    assert await unanswered.most_frequent(db, "account") == []
 
 
 async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +184,7 @@ async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Databa
         await unanswered.note(db, "bot", unanswered.AskedQuestion("often", "often", "en"), START)
     for at in range(199):
         await unanswered.note(db, "bot", unanswered.AskedQuestion(f"once {at}", f"once {at}", "en", ("api", "v")), START + at)
-    kept = [one.question for one in await unanswered.most_asked(db, "bot")]
+    kept = [one.question for one in await unanswered.most_frequent(db, "account")]
     assert kept[0] == "often"
     assert kept[1:] == [f"once {at}" for at in range(198, 198 - len(kept) + 1, -1)]
     assert len(kept) == 10
@@ -203,7 +201,7 @@ async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Da
     assert whole == (None, days)
     cut = await day_counts.usage_summary(db, "account", START, end, cap=4)
     assert cut == (START + 6 * DAY_MS, days[6:])
-    assert (await day_counts.usage_summary(db, "account", START + 1, end, cap=9)).covers_from is None
+    assert (await day_counts.usage_summary(db, "account", START + 1, end, cap=9))[0] is None
     assert await day_counts.usage_summary(db, "someone else", START, end, cap=10) == (None, [])
 
 

@@ -1,7 +1,5 @@
 """The search in conversations: its terms, its pages, and that it finds what texts of any spelling hold."""
 
-from __future__ import annotations
-
 import itertools
 import string
 from unittest.mock import patch
@@ -13,8 +11,8 @@ from chatsvc.domain.folding import fold_character
 from chatsvc.domain.search_words import Matcher, Term, terms
 from chatsvc.services.conversations.conversations import terms_of
 from chatsvc.store import exchanges, search_queries
+from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Database
-from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_exchange

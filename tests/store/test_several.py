@@ -1,7 +1,5 @@
 """Several processes that work on one PostgreSQL: their transactions, the list of them, and one that was taken for dead."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess
@@ -16,7 +14,7 @@ from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.passwords import EMAIL_FAILURES
 from chatsvc.services.messages.conversation_locks import ConversationLocks
-from chatsvc.store import nodes, sign_in_failures
+from chatsvc.store import nodes, sessions
 from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.open_turns import NewTurn
 from chatsvc.store.postgres.connection import PostgresTarget, connect
@@ -97,7 +95,7 @@ async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> Non
 
 async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) -> None:
     processes = [await join(name) for name in "abc"]
-    found = await asyncio.gather(*(sign_in_failures.begin(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
+    found = await asyncio.gather(*(sessions.begin_attempt(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
     assert found.count(1) == 30 - EMAIL_FAILURES
 
 

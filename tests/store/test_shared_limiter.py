@@ -1,7 +1,5 @@
 """The rate limit over several processes, counted by a real PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections import Counter

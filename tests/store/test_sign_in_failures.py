@@ -1,21 +1,12 @@
 """Delays after wrong passwords: their rules, over restarts and over all processes of a store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from chatsvc.domain import passwords
-from chatsvc.domain.passwords import (
-    ADDRESS_FAILURES,
-    ANYWHERE_FAILURES,
-    EMAIL_FAILURES,
-    LONGEST_S,
-    SignInAttempt,
-    delay_s,
-)
-from chatsvc.store import sign_in_failures
+from chatsvc.domain.passwords import ADDRESS_FAILURES, ANYWHERE_FAILURES, EMAIL_FAILURES, LONGEST_S, SignInAttempt, delay_s
+from chatsvc.store import sessions
 from chatsvc.store.database import Database
 from tests.store.conftest import Open
 from tests.store.inspection import query
@@ -30,7 +21,7 @@ def test_the_pause_grows_from_1_to_60_seconds() -> None:
 
 async def fail(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> int:
     """Fail once; the seconds to wait where the attempt is not taken."""
-    begun = await sign_in_failures.begin(db, email, address, now, is_known=is_known)
+    begun = await sessions.begin_attempt(db, email, address, now, is_known=is_known)
     return begun if isinstance(begun, int) else 0
 
 
@@ -66,15 +57,15 @@ async def test_a_customers_ipv6_network_counts_as_one_address(one: str, two: str
 async def test_a_right_password_forgets_the_e_mail_address_and_not_the_rest_of_the_address(db: Database) -> None:
     for number in range(ADDRESS_FAILURES - 1):
         assert await fail(db, f"{number}@x", "192.0.2.1", 0) == 0
-    own = await sign_in_failures.begin(db, "own@x", "192.0.2.1", 0)
+    own = await sessions.begin_attempt(db, "own@x", "192.0.2.1", 0)
     assert isinstance(own, SignInAttempt)
-    await sign_in_failures.passed(db, own)
+    await sessions.passed(db, own)
     assert await fail(db, "next@x", "192.0.2.1", 0) == 0
     assert await fail(db, "next@x", "192.0.2.1", 0) == 1
 
 
 async def test_strangers_write_a_bounded_number_of_rows(monkeypatch: pytest.MonkeyPatch, db: Database, path: Path) -> None:
-    monkeypatch.setattr(sign_in_failures, "MOST_FAILURES", 30)
+    monkeypatch.setattr(sessions, "MOST_FAILURES", 30)
     for number in range(50):
         assert await fail(db, f"{number}@x", f"192.0.{number}.1", 0) == 0
     assert query(path, "SELECT count(*) FROM sign_in_failures") == [(30,)]
@@ -84,9 +75,9 @@ async def test_strangers_write_a_bounded_number_of_rows(monkeypatch: pytest.Monk
     before = query(path, "SELECT max(number) FROM sign_in_failures")
     assert await fail(db, "a@b", "198.51.100.7", 1) == 1
     assert query(path, "SELECT max(number) FROM sign_in_failures") == before
-    await sign_in_failures.forget_old(db, passwords.WINDOW_MS)
+    await sessions.forget_failures(db, passwords.WINDOW_MS)
     assert query(path, "SELECT DISTINCT at FROM sign_in_failures") == [(1,)]
-    await sign_in_failures.forget_old(db, passwords.WINDOW_MS + 1)
+    await sessions.forget_failures(db, passwords.WINDOW_MS + 1)
     assert query(path, "SELECT count(*) FROM sign_in_failures") == [(0,)]
 
 
@@ -124,7 +115,7 @@ async def test_guessing_from_many_networks_is_slowed_and_leaves_a_known_address_
 async def test_a_right_password_does_not_forget_the_failures_of_others(db: Database) -> None:
     for number in range(ANYWHERE_FAILURES - 1):
         assert await fail(db, "owner@x", f"10.0.{number}.1", 0) == 0
-    own = await sign_in_failures.begin(db, "owner@x", "192.0.2.1", 0)
+    own = await sessions.begin_attempt(db, "owner@x", "192.0.2.1", 0)
     assert isinstance(own, SignInAttempt)
-    await sign_in_failures.passed(db, own)
+    await sessions.passed(db, own)
     assert [await fail(db, "owner@x", f"10.1.{number}.1", 0) for number in range(2)] == [0, 1]

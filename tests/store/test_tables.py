@@ -1,7 +1,5 @@
 """The registry of tables against the schema: nothing undeclared, and every declaration true."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

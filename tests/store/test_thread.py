@@ -1,7 +1,5 @@
 """The thread of a connection: the version of the library that it is made with."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All conversations in pages: none missing, none twice, however long one is and whatever is written or erased meanwhile."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -10,19 +8,19 @@ import pytest
 
 from chatsvc.cli import conversation
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import erasure, transcripts
+from chatsvc.store import conversations, erasure
+from chatsvc.store.conversations import TranscriptPosition
 from chatsvc.store.database import Database
-from chatsvc.store.transcripts import TranscriptPosition
 from tests.fakes import START
 from tests.store.support import chat, furnish
 
 pytestmark = pytest.mark.postgres
 
 
-async def pages(db: Database, bot: str | None = None) -> list[list[transcripts.Part]]:
+async def pages(db: Database, bot: str | None = None) -> list[list[conversations.Part]]:
     found, place = [], None
     while True:
-        parts, place = await transcripts.walk(db, None, bot, place)
+        parts, place = await conversations.walk(db, None, bot, place)
         found.append(parts)
         if place is None:
             return found
@@ -32,7 +30,7 @@ async def pages(db: Database, bot: str | None = None) -> list[list[transcripts.P
 async def test_every_message_comes_once_and_in_order_whatever_a_page_holds(
     db: Database, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    monkeypatch.setattr(transcripts, "PAGE", room)
+    monkeypatch.setattr(conversations, "EXPORT_PAGE", room)
     await furnish(db, bot_ids=("bot", "other"))
     for i in range(12):
         await chat(db, bot_id="other" if i % 3 else "bot", user_id=f"v{i % 2}", channel="web" if i == 5 else "api", text=f"text {i}")
@@ -54,24 +52,24 @@ async def test_every_message_comes_once_and_in_order_whatever_a_page_holds(
 
 
 async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcripts, "PAGE", 1)
+    monkeypatch.setattr(conversations, "EXPORT_PAGE", 1)
     await furnish(db)
     for visitor in ("a", "a", "b"):
         await chat(db, user_id=visitor)
-    _, place = await transcripts.walk(db, None, None, None)
+    _, place = await conversations.walk(db, None, None, None)
     assert place is not None
     await chat(db, user_id="a", text="later")
     texts: list[str] = []
     while place is not None and place.user_id == "a" and place.told < place.until:
-        parts, place = await transcripts.walk(db, None, None, place)
+        parts, place = await conversations.walk(db, None, None, place)
         texts += [message.content for part in parts for message in part.messages]
     assert texts == ["reply to hello", "hello", "reply to hello"]
-    begun, place = await transcripts.walk(db, None, None, place)
+    begun, place = await conversations.walk(db, None, None, place)
     assert begun[0].begins
     assert not begun[0].ends
     (gone,) = await erasure.conversations(db, "b", None)
     await erasure.some_of(db, gone)
-    parts, place = await transcripts.walk(db, None, None, place)
+    parts, place = await conversations.walk(db, None, None, place)
     assert [(part.conversation, part.messages, part.ends) for part in parts][:1] == [(None, [], True)]
     assert place is None
 

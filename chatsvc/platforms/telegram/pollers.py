@@ -150,7 +150,7 @@ class TelegramPoller:
         stored = await channel_messages.receive_several(self._services, arrived)
         if now - self._seen_at >= SEEN_EVERY_MS:
             self._seen_at = now
-            await channels.note_seen(self._services.db, channel.id, now)
+            await channels.update(self._services.db, channel.id, {"seen_at": now})
         for query in (message.query_id for message in messages if message.query_id is not None):
             background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
         for message, new in zip(taken, stored, strict=True):

@@ -16,7 +16,7 @@ from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.outbox import sent_digest
-from chatsvc.store.callbacks import AddressedMessage, NewStatus, ReceivedCallback
+from chatsvc.store.platforms import AddressedMessage, NewStatus, ReceivedCallback
 
 MOST_TEXT = 4096
 MOST_KEY = 512

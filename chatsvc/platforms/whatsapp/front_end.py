@@ -22,7 +22,7 @@ from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages.channel_answers import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.services import Services
-from chatsvc.store import callbacks, channels
+from chatsvc.store import channels, platforms
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web.bodies import read_body
 from chatsvc.web.faults import BodyTooLarge, HttpFault
@@ -80,7 +80,7 @@ class WhatsAppCallbacks:
         answer = reading.challenge(expected, request.query) if expected else None
         if answer is None:
             return _refusal(request, 403, "verify_token_wrong")
-        await channels.note_verified(self._services.db, channel.channel.id, self._services.clock())
+        await channels.update(self._services.db, channel.channel.id, {"verified_at": self._services.clock()})
         return _text(200, answer)
 
     async def _receive(self, channel: OpenChannel, request: Request) -> Response:
@@ -98,11 +98,11 @@ class WhatsAppCallbacks:
             return _refusal(request, 400, "body_invalid")
         services, bot_id = self._services, channel.channel.bot_id
         received = reading.parse(callback, channel, services.clock())
-        stored = await callbacks.receive(services.db, received, services.clock())
-        for user_id in stored.users:
+        stored, users = await platforms.receive(services.db, received, services.clock())
+        for user_id in users:
             services.events.notify((bot_id, NAME, user_id))
         keys = {item.message.digest: item.message.key for item in received.messages}
-        messages = sorted(stored.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
+        messages = sorted(stored.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
             new = list(of_visitor)
             digest, last = new[-1]

@@ -34,11 +34,11 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
     """Sum up the last `days` days (1 to 90), today included; raises StoreUnavailable."""
     to = services.clock()
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
-    counts = await day_counts.usage_summary(services.db, state.account.id, start, to, ROW_CAP)
-    covers_from = start if counts.covers_from is None else counts.covers_from
-    total = sums(counts.rows, lambda _: None).get(None, NO_USAGE)
-    by_bot = sums(counts.rows, lambda row: row.bot_id)
-    by_day = sums(counts.rows, lambda row: row.day)
+    oldest, rows = await day_counts.usage_summary(services.db, state.account.id, start, to, ROW_CAP)
+    covers_from = start if oldest is None else oldest
+    total = sums(rows, lambda _: None).get(None, NO_USAGE)
+    by_bot = sums(rows, lambda row: row.bot_id)
+    by_day = sums(rows, lambda row: row.day)
     covered = range(times.start_of_day(covers_from), to + 1, times.DAY_MS)
     return UsageSummary(
         account=state.account,
@@ -49,13 +49,13 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
         start=start,
         end=to,
         covers_from=covers_from,
-        truncated=counts.covers_from is not None,
+        truncated=oldest is not None,
         row_cap=ROW_CAP,
         messages=total.messages,
         tokens=total.tokens,
         cost_micro_usd=total.cost_micro_usd,
         by_day=[(day, by_day.get(day, NO_USAGE)) for day in covered],
-        rows=counts.rows,
+        rows=rows,
     )
 
 

@@ -11,7 +11,7 @@ from chatsvc.store import channels as stored
 from chatsvc.store import sealing
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sealed import row_name
+from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import CHANNEL_SECRETS
 
 log = logging.getLogger(__name__)

@@ -194,7 +194,7 @@ async def resume(services: Services, caller: Caller, *, bot: str, channel: str) 
 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
     now = services.clock()
-    changed = await stored.set_state(services.db, channel, state, now)
+    changed = await stored.update(services.db, channel.id, {"state": state, "updated_at": now})
     services.channels.changed(channel.bot_id)
     if not changed:
         raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)

@@ -20,7 +20,7 @@ from chatsvc.services.services import Services
 from chatsvc.store import deliveries, sealing
 from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
-from chatsvc.store.sealed import row_name
+from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.webhooks import Event, Webhook
 
@@ -96,10 +96,10 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
         await services.webhooks.deliver(sending)
-    recorded = await deliveries.attempt(services.db, attempt_id, None)
+    recorded = await deliveries.find(services.db, attempt_id, None)
     if recorded is None:
         raise refusals.attempt_not_found(attempt=attempt_id)
-    return recorded[0]
+    return recorded.attempt
 
 
 async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
@@ -111,7 +111,9 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    sending = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.webhooks.sign)
+    sending = await deliveries.send_test(
+        services.db, event, now, plans=_plans(services), sign=services.webhooks.sign, node=services.db.node
+    )
     if sending is None:
         raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *sending)
@@ -142,7 +144,7 @@ async def attempts(
 
 async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
     """Show an attempt with its request as sent, and the beginning of the answer's body."""
-    detail = await deliveries.detail(services.db, attempt, caller.scope.accounts)
+    detail = await deliveries.find(services.db, attempt, caller.scope.accounts)
     if detail is None:
         raise refusals.attempt_not_found(attempt=attempt)
     recorded, headers = detail.attempt, dict[str, str]()
@@ -153,12 +155,12 @@ async def attempt(services: Services, caller: Caller, *, attempt: str) -> Attemp
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
     """Send the event of an attempt again, with a new delivery id; raises Refused."""
-    earlier = await deliveries.attempt(services.db, attempt, caller.scope.accounts)
+    earlier = await deliveries.find(services.db, attempt, caller.scope.accounts)
     if earlier is None:
         raise refusals.attempt_not_found(attempt=attempt)
-    if earlier[0].success is None:
+    if earlier.attempt.success is None:
         raise refusals.attempt_under_way(attempt=attempt)
-    sent = await _send_again(services, earlier[1])
+    sent = await _send_again(services, earlier.event_number)
     if sent is None:
         raise refusals.attempt_not_found(attempt=attempt)
     return sent
@@ -168,7 +170,13 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     if services.webhooks.stopping:
         raise refusals.service_stopping()
     sending = await deliveries.send_again(
-        services.db, event_number, services.clock(), plans=_plans(services), sign=services.webhooks.sign, failed=failed
+        services.db,
+        event_number,
+        services.clock(),
+        plans=_plans(services),
+        sign=services.webhooks.sign,
+        node=services.db.node,
+        failed=failed,
     )
     return await _sent(services, *sending) if sending else None
 

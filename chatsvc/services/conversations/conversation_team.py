@@ -12,7 +12,6 @@ from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
 from chatsvc.store import operators, owners
-from chatsvc.store import saved_replies as replies
 
 MOST_NOTE = 4000
 MOST_LABEL = 40
@@ -31,8 +30,8 @@ async def note(services: Services, caller: Caller, *, conversation: str, text: s
     """Write a private note on a conversation. Raises Refused for an empty or too long text."""
     text = accounts.long_text(text, "text", MOST_NOTE)
     actor = caller.actor
-    name = await operators.name_of(services.db, actor.id) if actor.kind == "operator" else None
-    author = name or actor.name or f"uid {actor.id}"
+    operator = await operators.find_by_id(services.db, actor.id) if actor.kind == "operator" else None
+    author = (operator and operator.name) or actor.name or f"uid {actor.id}"
     added = await stored.add_note(services.db, caller.scope.accounts, conversation, author, text, services.clock())
     return existing(added, conversation)
 
@@ -95,7 +94,7 @@ MOST_SAVED_TEXT = 4000
 async def list_saved_replies(services: Services, caller: Caller, *, account: str | None = None) -> list[SavedReply]:
     """List the saved replies of an account by name."""
     state = await accounts.resolve(services, caller, account)
-    return await replies.all_of(services.db, state.account.id)
+    return await stored.saved_replies(services.db, state.account.id)
 
 
 async def put_saved_reply(services: Services, caller: Caller, *, name: str, text: str, account: str | None = None) -> SavedReply:
@@ -104,7 +103,7 @@ async def put_saved_reply(services: Services, caller: Caller, *, name: str, text
     text = accounts.long_text(text, "text", MOST_SAVED_TEXT)
     state = await accounts.resolve(services, caller, account)
     reply = SavedReply(name, text)
-    if not await replies.put(services.db, state.account.id, reply, services.clock(), MOST_SAVED):
+    if not await stored.put_reply(services.db, state.account.id, reply, services.clock(), MOST_SAVED):
         raise refusals.saved_replies_exhausted(most=MOST_SAVED)
     return reply
 
@@ -112,7 +111,7 @@ async def put_saved_reply(services: Services, caller: Caller, *, name: str, text
 async def remove_saved_reply(services: Services, caller: Caller, *, name: str, account: str | None = None) -> SavedReply:
     """Remove a saved reply; raises `saved_reply_not_found`."""
     state = await accounts.resolve(services, caller, account)
-    removed = await replies.remove(services.db, state.account.id, name.strip())
+    removed = await stored.remove_reply(services.db, state.account.id, name.strip())
     if removed is None:
         raise refusals.saved_reply_not_found(name=name)
     return removed

@@ -20,7 +20,6 @@ from chatsvc.services.services import Services
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mails, operators, platforms
 from chatsvc.store.conversation_team import TeamRecords
-from chatsvc.store.conversation_view import Window
 
 MESSAGES = 100  # of a page
 _LOOKED_AT = 30  # messages before an operator's
@@ -96,7 +95,7 @@ async def show(
     from chatsvc.engines import language
 
     async with services.big_reads:
-        thread = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES, caller.actor.id)
+        thread = await stored.read(services.db, caller.scope.accounts, conversation, MESSAGES, caller.actor.id, around, before)
     view = existing(thread, conversation)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for origin in evidence for entry in origin.get("entries", ())}

@@ -14,7 +14,7 @@ from chatsvc.domain.search_words import Term
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, conversation_view, mails, platforms, search_queries, transcripts
+from chatsvc.store import conversation_team, conversation_view, mails, platforms, search_queries
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import TeamRecords
 from chatsvc.store.conversation_view import RowDetails
@@ -155,8 +155,8 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 class TranscriptPage(NamedTuple):
     """Parts of whole conversations, a long one in several. Visitors' numbers on platforms and the team's notes are by conversation."""
 
-    parts: list[transcripts.Part]
-    next: transcripts.TranscriptPosition | None
+    parts: list[stored.Part]
+    next: stored.TranscriptPosition | None
     phones: Mapping[str, str]
     notes: Mapping[str, list[Note]]
 
@@ -173,14 +173,14 @@ async def export(
     if conversation is not None:
         async with services.big_reads:
             thread = await _thread(services, caller, conversation, MOST_EXPORTED)
-        return await _transcripts(services, [transcripts.Part(*thread, begins=True, ends=True)], None)
+        return await _transcripts(services, [stored.Part(*thread, begins=True, ends=True)], None)
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
-    position = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
-    return await _transcripts(services, *await transcripts.walk(services.db, caller.scope.accounts, bot, position))
+    position = stored.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+    return await _transcripts(services, *await stored.walk(services.db, caller.scope.accounts, bot, position))
 
 
-async def _transcripts(services: Services, parts: list[transcripts.Part], behind: transcripts.TranscriptPosition | None) -> TranscriptPage:
+async def _transcripts(services: Services, parts: list[stored.Part], behind: stored.TranscriptPosition | None) -> TranscriptPage:
     shown = [part.conversation for part in parts if part.conversation is not None]
     notes = await conversation_team.notes_of(services.db, [conversation.id for conversation in shown])
     return TranscriptPage(parts, behind, await _phones(services, shown), notes)

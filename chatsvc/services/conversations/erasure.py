@@ -62,7 +62,7 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
             pass
     for conversation in await stored.conversations(services.db, user_id, bot_id):
         # Locked, since an answer in flight would write back the history that it has read.
-        async with locks.lock(conversation[1:], loop.time() + wait_s):
+        async with locks.lock(conversation, loop.time() + wait_s):
             while (some := await stored.some_of(services.db, conversation)) is not None:
                 services.account_cache.drop_unanswered()
                 erased = erased.plus(some)

@@ -176,7 +176,8 @@ async def handler_of(services: Services, caller: Caller, conversation: str, emai
             raise refusals.operator_without_role(email=email, role="editor")
         operator_id, name = operator.id, operator.name
     elif actor.kind == "operator":
-        operator_id, name = actor.id, await stored_operators.name_of(services.db, actor.id)
+        own = await stored_operators.find_by_id(services.db, actor.id)
+        operator_id, name = actor.id, own.name if own else None
     else:
         return Handler(None, actor.name or f"uid {actor.id}")
     account = await services.account_cache.account(account_id) if name is None else None

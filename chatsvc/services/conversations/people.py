@@ -13,8 +13,8 @@ from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.conversations import appointments
 from chatsvc.services.conversations.conversations import existing, terms_of
 from chatsvc.services.services import Services
+from chatsvc.store import conversation_team as stored
 from chatsvc.store import conversations, search_queries
-from chatsvc.store import people as stored
 from chatsvc.store.search_queries import ConversationFilter
 
 MOST_NOTE = 2000
@@ -49,15 +49,15 @@ async def list_all(
         return ResultPage([], None)
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
     page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
-    people = await stored.read(services.db, [number for _, number in page.rows])
+    people = await stored.people_of(services.db, [number for _, number in page.rows])
     rows, listed = page.rows, {conversation.id for conversation, number in page.rows if number in people}
     if not terms:
-        same = await stored.conversations_of(services.db, list(people.values()), bot_id, MOST_CONVERSATIONS)
+        same = await stored.of_people(services.db, list(people.values()), bot_id, MOST_CONVERSATIONS)
         every = {number: conversation for conversation, number in [*rows, *same]}
         rows = sorted(
             ((conversation, number) for number, conversation in every.items()), key=lambda row: (-row[0].last_message_at, -row[1])
         )
-        people = await stored.read(services.db, [number for _, number in rows])
+        people = await stored.people_of(services.db, [number for _, number in rows])
     merged = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in rows if number in people])
     # Whoever has a newer conversation is on an earlier page.
     shown = [visitor for visitor in merged if visitor.conversations[0].id in listed]
@@ -106,4 +106,4 @@ async def put(
     with faults:
         values["note"] = accounts.long_text(note, "note", MOST_NOTE) if note.strip() else None
     faults.refuse()
-    return existing(await stored.put(services.db, caller.scope.accounts, conversation, list(values.values())), conversation)
+    return existing(await stored.put_person(services.db, caller.scope.accounts, conversation, list(values.values())), conversation)

@@ -11,8 +11,8 @@ from chatsvc.domain.platforms import Platform
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
 from chatsvc.services.services import Services
-from chatsvc.store import handling, team_notices
-from chatsvc.store.team_notices import TeamNotice
+from chatsvc.store import handling
+from chatsvc.store.handling import TeamNotice
 
 # In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
 MOST_VISITORS = 10
@@ -50,7 +50,7 @@ def digest_of(message: str) -> bytes:
 
 async def due(services: Services) -> list[WaitingVisitor]:
     visitors = []
-    for notice in await team_notices.due(services.db, MOST_VISITORS):
+    for notice in await handling.untold(services.db, MOST_VISITORS):
         bot = await services.account_cache.bot(notice.account_id, notice.bot_id)
         if bot is not None:
             page = f"/conversations/{notice.conversation_id}?account={notice.account_id}"
@@ -91,12 +91,12 @@ def _channel(notice: TeamNotice, platforms: Mapping[str, Platform]) -> str:
 async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
     """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
     digest = digest_of(message) if message is not None else None
-    await team_notices.note(services.db, [visitor.notice for visitor in visitors], digest)
+    await handling.note_told(services.db, [visitor.notice for visitor in visitors], digest)
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
     """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
-    noticed = await team_notices.find(services.db, digest_of(given.notice))
+    noticed = await handling.of_notice(services.db, digest_of(given.notice))
     if not noticed:
         return None
     account_id, bot_id, conversation = noticed[0]

@@ -111,7 +111,7 @@ async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entr
 async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
     """Show one entry; raises `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    present = await stored.find(services.db, chatbot.id, entry)
+    present = (await stored.some(services.db, chatbot.id, [entry])).get(entry)
     if present is None:
         raise refusals.entry_not_found(entry=entry)
     return present

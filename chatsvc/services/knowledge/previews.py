@@ -26,8 +26,8 @@ from chatsvc.domain.websites import Site
 from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import bot_tests, knowledge, knowledge_work
 from chatsvc.services.services import Services
+from chatsvc.store import conversations, unanswered
 from chatsvc.store import knowledge as stored
-from chatsvc.store import transcripts, unanswered
 from chatsvc.store.knowledge import Whole
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class AnswerChange(NamedTuple):
 async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
     """List visitors' questions to a bot, the newest first, and those without an answer."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    misses = await unanswered.most_asked(services.db, chatbot.id, limit)
-    asked = [PastQuestion(text, "asked", times) for text, times in await transcripts.questions(services.db, chatbot.id, limit)]
+    misses = await unanswered.most_frequent(services.db, chatbot.account_id, limit, bot_id=chatbot.id)
+    asked = [PastQuestion(text, "asked", times) for text, times in await conversations.questions(services.db, chatbot.id, limit)]
     return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:limit]
 
 

@@ -10,9 +10,8 @@ from chatsvc import background
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
-from chatsvc.store.channel_messages import UnfinishedTurn
+from chatsvc.store.channel_messages import StoredMessage, UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.incoming_messages import StoredMessage
 
 log = logging.getLogger(__name__)
 

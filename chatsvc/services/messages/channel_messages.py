@@ -26,9 +26,8 @@ from chatsvc.services.messages.conversation_locks import Busy
 from chatsvc.services.messages.messages import HISTORY_MESSAGES, MessageTurn
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import conversations, incoming_messages
-from chatsvc.store.channel_messages import NoticeSentence
-from chatsvc.store.incoming_messages import StoredMessage
+from chatsvc.store import conversations
+from chatsvc.store.channel_messages import NoticeSentence, StoredMessage
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +54,13 @@ def _arrived(services: Services, message: StoredMessage | None) -> StoredMessage
 
 async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
     """Store a visitor's message; return it also where it came before, None after an erasure since. Raises TooManyConversations."""
-    return _arrived(services, await incoming_messages.store(services.db, arrived))
+    return _arrived(services, await stored.store(services.db, arrived))
 
 
 async def receive_several(services: Services, arrived: Sequence[NewMessage]) -> list[StoredMessage | None]:
     """Store messages of one account that came together, which have no limit; see receive."""
-    stored = await incoming_messages.store_several(services.db, list(arrived)) if arrived else []
-    return [_arrived(services, message) for message in stored]
+    messages = await stored.store_several(services.db, list(arrived)) if arrived else []
+    return [_arrived(services, message) for message in messages]
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:

@@ -26,6 +26,7 @@ from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages.conversation_locks import Busy, OpenElsewhere
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, exchanges
+from chatsvc.store.captures import NewCapture
 from chatsvc.store.conversations import ConversationHistory
 from chatsvc.store.open_turns import NewTurn
 
@@ -218,7 +219,7 @@ class MessageTurn:
             await unanswered.note(services, self.bot, self.message._replace(message=reply.missed), exchange.channel)
         return exchange
 
-    def _captured(self, captured: Captured) -> exchanges.NewCapture | None:
+    def _captured(self, captured: Captured) -> NewCapture | None:
         # Changes do not count, and are never refused.
         if self.history.captured >= MOST_A_DAY and captured.change is None:
             return None
@@ -226,7 +227,7 @@ class MessageTurn:
         request, appointment = captures.records(self.bot, captured, spoken, self.at, page_host=self.page_host)
         plan = self.services.config.plans.get(self.state.account.plan or "")
         tell = plan is not None and plan.webhooks
-        return exchanges.NewCapture(request, appointment, tell=tell, sends_mail=self.services.sends_mail)
+        return NewCapture(request, appointment, tell=tell, sends_mail=self.services.sends_mail)
 
 
 async def send(

@@ -256,7 +256,7 @@ class WebVisits:
         channel, now = widget.channel, self.services.clock()
         pause_s = NOTED_S if channel.refused_site == site else 60
         if site and now - (channel.refused_at or 0) >= pause_s * 1000:
-            await channels.note_refused(self.services.db, channel.id, site, now)
+            await channels.update(self.services.db, channel.id, {"refused_site": site, "refused_at": now})
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""

@@ -83,7 +83,8 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         try:
             await connection.address(self._smtp.sender, item.recipient)
             now, token = self._services.clock(), operators.new_token()
-            mail = await stored.begin(self.db, item.number, now, SetupLink(operators.digest(token), now, now, mailed=True))
+            link = SetupLink(operators.digest(token), now, now, mailed=True)
+            mail = await stored.begin(self.db, item.number, now, link, self.db.node)
         except MailFault as fault:
             if fault.of_server:
                 await self.release()
@@ -181,7 +182,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         """Send a test mail now, once, and return it with its outcome."""
         from chatsvc.outbound.smtp import MailFault
 
-        mail = await stored.add_test(self.db, recipient, self._services.clock())
+        mail = await stored.add_test(self.db, recipient, self._services.clock(), self.db.node)
         try:
             connection = await self._open()
             try:

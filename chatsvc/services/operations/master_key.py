@@ -7,7 +7,7 @@ from typing import NamedTuple
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.services.services import Services
-from chatsvc.store import facts, sealed, sealing
+from chatsvc.store import facts, sealing
 from chatsvc.store.master_key import MasterKey
 
 
@@ -55,7 +55,7 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
         return sealing.seal(next_(purpose), secret, row)
 
     try:
-        return await sealed.reseal(db, held, next_.check, change)
+        return await sealing.reseal(db, held, next_.check, change)
     finally:
         # Also after a fault: only the store can tell which key is in force.
         check = await facts.check(db)

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 from chatsvc.domain.times import DAY_MS
 from chatsvc.services.services import Services
-from chatsvc.store import audit, mails, sign_in_failures
-from chatsvc.store import retention as stored
+from chatsvc.store import audit, mails, sessions
+from chatsvc.store import erasure as stored
 
 PAUSE_S = 0.05
 
@@ -23,7 +23,7 @@ async def once(services: Services) -> None:
 
 async def _batches(services: Services) -> AsyncIterator[None]:
     settings, now = services.config.retention, services.clock()
-    await sign_in_failures.forget_old(services.db, now)
+    await sessions.forget_failures(services.db, now)
     yield
     while await audit.expire(services.db, now):
         yield

@@ -128,7 +128,7 @@ def postgres_target(settings: PostgresSettings) -> PostgresTarget:
 
 def examine_server(config: Config, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
     """Examine the store in PostgreSQL for `doctor`; raises StoreUnavailable and SchemaTooNew."""
-    from chatsvc.store.postgres.examination import examine
+    from chatsvc.store.postgres.migrations import examine
 
     if config.store is None:
         raise RuntimeError("the store is SQLite")

@@ -13,7 +13,7 @@ from chatsvc.domain.operators import SignedIn
 from chatsvc.domain.passwords import SignInAttempt
 from chatsvc.services.services import Services
 from chatsvc.store import operators as stored
-from chatsvc.store import sessions, sign_in_failures
+from chatsvc.store import sessions
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
 
 async def begin_attempt(services: Services, email: str, client: str, *, is_known: bool) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
-    attempt = await sign_in_failures.begin(services.db, email, client, services.clock(), is_known=is_known)
+    attempt = await sessions.begin_attempt(services.db, email, client, services.clock(), is_known=is_known)
     if isinstance(attempt, int):
         raise refusals.too_many_attempts(retry_after=attempt)
     return attempt
@@ -41,7 +41,7 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
     right = await is_right(services, attempt, password, held.password if held else None)
     if not right or held is None or held.password is None:
         raise refusals.password_wrong()
-    await sign_in_failures.passed(services.db, attempt)
+    await sessions.passed(services.db, attempt)
     return held.password
 
 
@@ -52,7 +52,7 @@ async def is_right(services: Services, attempt: SignInAttempt, password: str, ha
         # Without a hash it takes as long.
         return await _in_turn(services, lambda: _verified(text, hashed or _OF_NOBODY)) and hashed is not None
     except refusals.Refused:
-        await sign_in_failures.withdraw(services.db, attempt)
+        await sessions.withdraw(services.db, attempt)
         raise
 
 

@@ -15,8 +15,8 @@ from chatsvc.domain.operators import Operator
 from chatsvc.services.services import Services
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, own
 from chatsvc.store import operators as stored
-from chatsvc.store import sealing, sessions, sign_in_failures
-from chatsvc.store.sealed import row_name
+from chatsvc.store import sealing, sessions
+from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import SECOND_FACTORS
 
 STEP_S, DIGITS = 30, 6
@@ -73,7 +73,7 @@ async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryC
     step = _step_of(services, operator.id, held.totp_offered, code)
     if step is None:
         raise refusals.code_wrong()
-    await sign_in_failures.passed(services.db, attempt)
+    await sessions.passed(services.db, attempt)
     codes = operators.new_recovery_codes()
     digests = [operators.recovery_digest(recovery_code) for recovery_code in codes]
     if not await sessions.confirm_second_factor(services.db, operator.id, held.totp_offered, step, digests, services.clock()):

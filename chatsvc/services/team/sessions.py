@@ -20,7 +20,7 @@ from chatsvc.services.services import Services
 from chatsvc.services.team import own_session, second_factor
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.store import accounts as stored_accounts
-from chatsvc.store import mail_notices, owners, sign_in_failures
+from chatsvc.store import mail_notices, owners
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
 from chatsvc.store.operators import Credentials
@@ -45,9 +45,9 @@ async def create(services: Services, _: Caller, *, email: str, password: str, br
     if not await stored.create(services.db, new.session, digest, held.password):
         raise refusals.sign_in_failed()
     if new.session.verified:
-        await sign_in_failures.passed(services.db, attempt)
+        await stored.passed(services.db, attempt)
     else:
-        await sign_in_failures.withdraw(services.db, attempt)
+        await stored.withdraw(services.db, attempt)
     return new
 
 
@@ -61,7 +61,7 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
     if not await stored.verify(services.db, new.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
         log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
         raise refusals.code_wrong()
-    await sign_in_failures.passed(services.db, attempt)
+    await stored.passed(services.db, attempt)
     return new
 
 
@@ -158,7 +158,7 @@ async def find(services: Services, token: str, address: str = "", *, is_act: boo
     if signed_in is None or not operators.is_live(signed_in.session, now):
         return None
     if is_act and signed_in.session.verified and now - signed_in.session.last_seen_at >= SEEN_EVERY_MS:
-        await stored.see(services.db, signed_in.session.id, now, address or signed_in.session.address)
+        await stored.update(services.db, signed_in.session.id, {"last_seen_at": now, "address": address or signed_in.session.address})
     return signed_in
 
 
@@ -173,7 +173,7 @@ async def choose_account(services: Services, signed_in: SignedIn, account: str) 
     if not caller_of(signed_in).scope.includes(account) or await services.account_cache.account(account) is None:
         raise refusals.account_not_found(account=account)
     if account != signed_in.session.account_id:
-        await stored.choose_account(services.db, signed_in.session.id, account)
+        await stored.update(services.db, signed_in.session.id, {"account_id": account})
 
 
 def _new(services: Services, operator: Operator, browser: str, address: str, *, verified: bool) -> tuple[NewSession, bytes]:

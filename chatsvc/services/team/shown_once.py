@@ -18,7 +18,7 @@ async def seal(services: Services, session_id: str, content: Mapping[str, Any]) 
     """Encrypt content that a session shows next, within ten minutes. Returns a value that a cookie can hold."""
     token, until = operators.new_token(), services.clock() + VALID_MS
     text = json.dumps({"token": token, "until": until, "content": dict(content)})
-    await sessions.set_to_show(services.db, session_id, operators.digest(token))
+    await sessions.update(services.db, session_id, {"to_show": operators.digest(token)})
     sealed = sealing.seal(services.secret(PURPOSE), text, _row(session_id))
     return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 

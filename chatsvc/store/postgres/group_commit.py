@@ -209,13 +209,7 @@ class PostgresDatabase(StoreDatabase):
 
     @classmethod
     async def open(
-        cls,
-        address: PostgresTarget,
-        key: MasterKey | None = None,
-        *,
-        readers: int = READERS,
-        name: str = "chatsvc",
-        node: ServiceNode,
+        cls, address: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, name: str = "chatsvc", node: ServiceNode
     ) -> PostgresDatabase:
         """Migrate, enter the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
 

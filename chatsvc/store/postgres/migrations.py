@@ -1,11 +1,14 @@
-"""Schema in PostgreSQL: applies SQLite's migrations in translation, and checks schema version and master key."""
+"""Schema in PostgreSQL: applies SQLite's migrations in translation, checks version and master key, and examines a server."""
 
 from pathlib import Path
 
+import psycopg
+
 from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.examination import Examined, ServerState, read
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, is_local, outage
 from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.sqlite.migrations import newest, schema, steps_from
 
@@ -91,3 +94,26 @@ def migrate(connection: PostgresConnection, address: PostgresTarget) -> None:
         if connection.is_usable:
             connection.driver.execute("ROLLBACK")
         raise
+
+
+def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
+    """Examine the server and the database, None for one without tables. Raises StoreUnavailable and SchemaTooNew."""
+    connection = connect(address, writes=False, name="chatsvc doctor")
+    try:
+        version, clock, may_create, used, most = connection.execute(
+            """
+            SELECT current_setting('server_version'), (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+                coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
+                (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint
+            """
+        ).fetchone()
+        durable = ("fsync", "full_page_writes", "synchronous_commit")
+        settings = {name: str(connection.execute("SELECT current_setting(?)", (name,)).fetchone()[0]) for name in durable}
+        encrypted = None if is_local(address) else connection.driver.pgconn.ssl_in_use
+        state = ServerState(str(version), clock, settings, bool(may_create), (used, most), encrypted)
+        schema = check_schema(connection, address)
+        return state, read(connection, schema, tiers) if schema else None
+    except psycopg.Error as fault:
+        raise outage(fault, address) from None
+    finally:
+        connection.close()
