@@ -7,8 +7,6 @@ shorter but consistent conversation. Visitors' requests and retention use the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS, ConversationKey
@@ -99,22 +97,27 @@ async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) ->
 RULES = {table.name: table.retention for table in CHILDREN_FIRST if table.retention}
 _OLD = {table.name: old_rows(table) for table in CHILDREN_FIRST if table.retention}
 _DELETE = {
-    table.name: f"DELETE FROM {table.name} WHERE ({', '.join(table.key)}) IN ({_OLD[table.name]})"
+    table.name: f"DELETE FROM {table.name} WHERE {' AND '.join(f'{column} = ?' for column in table.key)}"
     for table in CHILDREN_FIRST
     if table.retention
 }
 
 
-async def expire(db: Database, table: str, before: int, now: int) -> set[str] | bool:
+@writes
+def expire(connection: Connection, table: str, before: int, now: int) -> set[str] | bool:
     """Delete a batch of a table's rows that are older than `before`. Return False once none is left; of conversations, their accounts."""
     if table == "conversations":
-        return await db.write(lambda connection: _conversations(connection, before))
-    unit = _UNITS.get(table)
-    if unit is not None:
-        return await db.write(partial(unit, before=before))
+        return _conversations(connection, before)
     # An idempotency record is of no use after a day, however long conversations are kept.
     limit = now - IDEMPOTENCY_MS + 1 if table == "idempotency_keys" else before
-    return await db.write(lambda connection: connection.execute(_DELETE[table], (limit, BATCH)).rowcount == BATCH)
+    old = connection.execute(_OLD[table], (limit, BATCH)).fetchall()
+    if table == "unanswered_askers":
+        unanswered.forget_askers(connection, [number for (number,) in old])
+    else:
+        if table == "webhook_events":
+            connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
+        connection.executemany(_DELETE[table], old)
+    return len(old) == BATCH
 
 
 def _conversations(connection: Connection, before: int) -> set[str]:
@@ -130,19 +133,3 @@ def _conversations(connection: Connection, before: int) -> set[str]:
         if erased.conversations:
             old.pop()
     return accounts
-
-
-def _events(connection: Connection, before: int) -> bool:
-    old = connection.execute(_OLD["webhook_events"], (before, BATCH)).fetchall()
-    connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
-    connection.executemany("DELETE FROM webhook_events WHERE number = ?", old)
-    return len(old) == BATCH
-
-
-def _askers(connection: Connection, before: int) -> bool:
-    old = connection.execute(_OLD["unanswered_askers"], (before, BATCH)).fetchall()
-    unanswered.forget_askers(connection, [number for (number,) in old])
-    return len(old) == BATCH
-
-
-_UNITS: dict[str, Callable[..., bool]] = {"webhook_events": _events, "unanswered_askers": _askers}

@@ -77,8 +77,19 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
     awaited = open_turns.delete(connection, x.turn) if x.turn is not None else False
     if awaited is None:
         return TurnLost()
-    if balance is None or (x.stored is not None and not _needs_reply(connection, x.stored)):
+    if balance is None:
         return None
+    if x.stored is not None:
+        # Its turn is settled now, unless it was before, or an operator has taken its conversation over.
+        handling = connection.execute(
+            """
+            UPDATE messages SET pending = NULL WHERE pending = 1 AND number = ?
+            RETURNING (SELECT handling FROM conversations WHERE number = conversation)
+            """,
+            (x.stored,),
+        ).fetchone()
+        if handling != ("bot",):
+            return None
     connection.execute(
         "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?, ?)",
         (x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd),
@@ -134,46 +145,26 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
     if x.captured:
         captures.write(connection, x.bot_id, number, x.captured)
     if x.idempotency:
-        _write_key(connection, x.account_id, x.idempotency, x.accepted_at)
+        connection.execute(
+            """
+            DELETE FROM idempotency_keys WHERE (account_id, key) IN
+                (SELECT account_id, key FROM idempotency_keys WHERE created_at <= ? LIMIT 8)
+            """,
+            (x.accepted_at - IDEMPOTENCY_MS,),
+        )
+        connection.execute(
+            """
+            INSERT INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (account_id, key) DO UPDATE SET
+                fingerprint = excluded.fingerprint, exchange = excluded.exchange, created_at = excluded.created_at
+            """,
+            (x.account_id, *x.idempotency, x.accepted_at),
+        )
     limit, credits, _ = balance
     if month_used > limit and credits > 0:
         credits -= 1
         connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, x.account_id))
     return Counts(month_used, credits, bot_used, awaited)
-
-
-def _needs_reply(connection: Connection, message: int) -> bool:
-    """Settle the turn of a message that its channel has stored.
-
-    Return False if it was settled before, or if an operator took its conversation over meanwhile.
-    """
-    row = connection.execute(
-        """
-        UPDATE messages SET pending = NULL WHERE pending = 1 AND number = ?
-        RETURNING (SELECT handling FROM conversations WHERE number = conversation)
-        """,
-        (message,),
-    ).fetchone()
-    return bool(row == ("bot",))
-
-
-def _write_key(connection: Connection, account_id: str, record: Idempotency, now: int) -> None:
-    """Write an idempotency record, and delete some old ones."""
-    connection.execute(
-        """
-        DELETE FROM idempotency_keys WHERE (account_id, key) IN
-            (SELECT account_id, key FROM idempotency_keys WHERE created_at <= ? LIMIT 8)
-        """,
-        (now - IDEMPOTENCY_MS,),
-    )
-    connection.execute(
-        """
-        INSERT INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (account_id, key) DO UPDATE SET
-            fingerprint = excluded.fingerprint, exchange = excluded.exchange, created_at = excluded.created_at
-        """,
-        (account_id, *record, now),
-    )
 
 
 async def record(db: Database, exchange: NewExchange) -> Counts | None:

@@ -145,28 +145,22 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
         "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
         (now, callback.channel_id, _SEEN_MS),
     )
-    received = ((item.message.digest, _receive(connection, item, now)) for item in callback.messages)
-    messages = {digest: message for digest, message in received if message is not None}
+    messages: dict[bytes, StoredMessage] = {}
+    for addresses, message in callback.messages:
+        if _is_known(connection, message.digest):
+            continue
+        known = _conversations(connection, message.bot_id, addresses)
+        stored = store_one(connection, message._replace(user_id=known[0][1] if known else uuid.uuid4().hex))
+        if isinstance(stored, StoredMessage):
+            messages[message.digest] = stored
+            (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
+            _lead(connection, stored.bot_id, conversation, addresses, now)
     users = {message.user_id for message in messages.values()}
     for move in callback.moves:
         _move(connection, callback.bot_id, move, now)
     users |= {user for item, sent in callback.echoes if (user := _echo(connection, item, sent, now)) is not None}
     users |= {user for item in callback.statuses if (user := _status(connection, callback, item)) is not None}
     return messages, users
-
-
-def _receive(connection: Connection, addressed_message: AddressedMessage, now: int) -> StoredMessage | None:
-    """Store a visitor's message; None for one that came before."""
-    if _is_known(connection, addressed_message.message.digest):
-        return None
-    known = _conversations(connection, addressed_message.message.bot_id, addressed_message.addresses)
-    user_id = known[0][1] if known else uuid.uuid4().hex
-    stored = store_one(connection, addressed_message.message._replace(user_id=user_id))
-    if not isinstance(stored, StoredMessage):
-        return None
-    (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
-    _lead(connection, stored.bot_id, conversation, addressed_message.addresses, now)
-    return stored
 
 
 def _is_known(connection: Connection, digest: bytes) -> bool:
@@ -243,13 +237,8 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
         """,
         (conversation, str(uuid.uuid4()), m.text, m.sent_at, PHONE_OPERATOR, m.digest, m.kind),
     )
-    _take(connection, conversation, m.sent_at, now)
-    return user_id
-
-
-def _take(connection: Connection, conversation: int, taken_at: int, now: int) -> None:
-    """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
-    (bot_id, before) = connection.execute("SELECT bot_id, handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
+    # An echo that is too old takes nothing over, and an operator who has the conversation keeps it.
+    (before,) = connection.execute("SELECT handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
     taken = connection.execute(
         """
         UPDATE conversations SET handling = 'operator', handling_since = max(coalesce(handling_since, 0), ?2),
@@ -257,13 +246,14 @@ def _take(connection: Connection, conversation: int, taken_at: int, now: int) ->
             operator_name = CASE handling WHEN 'operator' THEN operator_name ELSE ?3 END, updated_at = max(updated_at, ?2)
         WHERE number = ?1 AND ?2 > ?4 - (SELECT b.hand_off_return FROM bots b WHERE b.id = bot_id) * ?5
         """,
-        (conversation, taken_at, PHONE_OPERATOR, now, MINUTE_MS),
+        (conversation, m.sent_at, PHONE_OPERATOR, now, MINUTE_MS),
     ).rowcount
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
         if before == BOT:
-            day_counts.add(connection, [DayCount(bot_id, "handed_over", taken_at)])
-        day_counts.note_response(connection, conversation, taken_at)
+            day_counts.add(connection, [DayCount(m.bot_id, "handed_over", m.sent_at)])
+        day_counts.note_response(connection, conversation, m.sent_at)
+    return user_id
 
 
 def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:

@@ -19,23 +19,18 @@ from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, s
 
 T = TypeVar("T")
 
-# Errors of the machine (disk full, read-only, locked, damaged), as opposed to faults of the program.
-_OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# Faults of the program, as opposed to errors of the machine (disk full, read-only, locked, damaged).
 _OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
-
-
-def is_outage(fault: BaseException) -> bool:
-    """Whether SQLite failed for a reason outside the program. SQLITE_ERROR is a statement that it cannot parse or resolve."""
-    ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-    return isinstance(fault, _OUTAGE) and not ours
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def translated(fault: BaseException, path: Path) -> BaseException:
     """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated. Others are returned as they are."""
     if not isinstance(fault, sqlite3.Error):
         return fault
-    if is_outage(fault):
+    # SQLITE_ERROR is a statement that it cannot parse or resolve.
+    is_ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    if isinstance(fault, sqlite3.DatabaseError) and not is_ours:
         return outage(fault, path)
     fault_of_store = ConstraintViolated(str(fault)) if isinstance(fault, sqlite3.IntegrityError) else StoreFault(str(fault))
     fault_of_store.__cause__ = fault
