@@ -37,6 +37,14 @@ async def everything(db: Database) -> list[tuple[Conversation, int]]:
     return (await search_queries.conversations(db, ["account"], ConversationFilter(), 20)).rows
 
 
+async def written(db: Database, count: int, text: str = "helmet") -> dict[str, str]:
+    """Let visitors write one after the other; their conversations' ids."""
+    await furnish(db)
+    for number in range(count):
+        await chat(db, user_id=f"v{number}", text=text, at=START + number)
+    return {conversation.user_id: conversation.id for conversation, _ in await everything(db)}
+
+
 async def unread(db: Database, operator: str) -> dict[str, int]:
     """The unread messages of each visitor."""
     rows = await everything(db)
@@ -68,9 +76,7 @@ async def test_each_operator_has_unread_messages_of_visitors_until_the_conversat
 
 
 async def test_unread_conversations_are_found_behind_many_read_ones(db: Database) -> None:
-    await furnish(db)
-    for number in range(6):
-        await chat(db, user_id=f"v{number}", at=START + number)
+    await written(db, 6)
     for conversation, _ in (await everything(db))[:4]:
         await see(db, conversation.user_id, "ada")
     with patch.object(search_queries, "STEPS", (1, 2)):
@@ -89,42 +95,25 @@ async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
 
 
 async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
-    await furnish(db)
-    for number in range(4):
-        await chat(db, user_id=f"v{number}", at=START + number)
-    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    ids = await written(db, 4)
     for visitor in ("v0", "v2", "v3"):
         assert await conversation_team.assign(db, ["account"], ids[visitor], "ada")
     taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id IN (?, ?)"
     await db.write(lambda connection: connection.execute(taken, (ids["v1"], ids["v2"])).rowcount)
     assert await visitors(db, status="mine", operator_id="ada") == ["v3", "v2", "v1", "v0"]
     assert await visitors(db, status="mine", operator_id="selin") == []
+    sought = {"status": "mine", "terms": [Term("helmet")]}
+    with patch.object(search_queries, "STEPS", (1, 1)):
+        assert await visitors(db, operator_id="ada", **sought) == ["v3", "v2", "v1", "v0"]
+    assert await visitors(db, operator_id="selin", **sought) == []
     assert await conversation_team.assign(db, ["account"], ids["v3"], None)
     assert await visitors(db, status="mine", operator_id="ada", channel="api") == ["v2", "v1", "v0"]
     assert await conversation_team.assign(db, ["other"], ids["v0"], None) is None
     assert await visitors(db, status="operator") == ["v2", "v1"]
 
 
-async def test_a_search_among_mine_finds_assigned_and_taken_ones(db: Database) -> None:
-    await furnish(db)
-    for number in range(4):
-        await chat(db, user_id=f"v{number}", text="helmet" if number else "lock", at=START + number)
-    ids = {one.user_id: one.id for one, _ in await everything(db)}
-    for visitor in ("v0", "v2"):
-        await conversation_team.assign(db, ["account"], ids[visitor], "ada")
-    taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id = ?"
-    await db.write(lambda connection: connection.execute(taken, (ids["v1"],)).rowcount)
-    sought = {"status": "mine", "terms": [Term("helmet")]}
-    assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
-    assert await visitors(db, operator_id="selin", **sought) == []
-    with patch.object(search_queries, "STEPS", (1, 1)):
-        assert await visitors(db, operator_id="ada", **sought) == ["v2", "v1"]
-
-
 async def test_those_who_wait_are_left_out_of_the_rest(db: Database) -> None:
-    await furnish(db)
-    for number in range(3):
-        await chat(db, user_id=f"v{number}", at=START + number)
+    await written(db, 3)
     waits = "UPDATE conversations SET handling = 'waiting', handling_since = 5 WHERE user_id = 'v1'"
     await db.write(lambda connection: connection.execute(waits).rowcount)
     assert await visitors(db, without_first=True) == ["v2", "v0"]
@@ -132,10 +121,7 @@ async def test_those_who_wait_are_left_out_of_the_rest(db: Database) -> None:
 
 
 async def test_what_is_set_aside_comes_back_with_its_time_or_a_message(db: Database) -> None:
-    await furnish(db)
-    for number in range(4):
-        await chat(db, user_id=f"v{number}", at=START + number)
-    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    ids = await written(db, 4)
     for visitor, until in (("v0", None), ("v1", START + 100), ("v2", START + 200)):
         assert await conversation_team.set_aside(db, ["account"], ids[visitor], START + 50, until)
     assert await conversation_team.set_aside(db, ["other"], ids["v3"], START + 50, None) is None
@@ -157,10 +143,7 @@ async def test_what_is_set_aside_comes_back_with_its_time_or_a_message(db: Datab
 
 
 async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None:
-    await furnish(db)
-    for number in range(3):
-        await chat(db, user_id=f"v{number}", text="helmet", at=START + number)
-    ids = {one.user_id: one.id for one, _ in await everything(db)}
+    ids = await written(db, 3)
     for visitor, labels in (("v0", ["b", "vip"]), ("v1", ["b"])):
         assert await conversation_team.put_labels(db, ["account"], ids[visitor], lambda _, labels=labels: labels)  # type: ignore[misc]
     assert await conversation_team.put_labels(db, ["other"], ids["v2"], lambda labels: labels) is None

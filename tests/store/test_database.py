@@ -115,10 +115,11 @@ async def test_a_fault_of_ours_is_not_told_as_an_outage(db: Database, fault: str
 
 
 @pytest.mark.sqlite
-async def test_what_is_no_database_cannot_be_opened(open_db: Open, path: Path) -> None:
+@pytest.mark.parametrize(("folder", "fault"), [("", "not a database"), ("missing", "unable to open")])
+async def test_what_is_no_database_cannot_be_opened(open_db: Open, path: Path, folder: str, fault: str) -> None:
     await asyncio.to_thread(path.write_bytes, b"This is a text that somebody put here. " * 100)
-    with pytest.raises(StoreUnavailable, match="not a database"):
-        await open_db(path)
+    with pytest.raises(StoreUnavailable, match=fault):
+        await open_db(path.parent / folder / path.name)
 
 
 def damage(path: Path) -> None:
@@ -142,12 +143,6 @@ async def test_a_damaged_database_is_an_outage(open_db: Open, path: Path) -> Non
     with pytest.raises(StoreUnavailable, match="malformed"):
         await db.read(lambda connection: connection.execute("SELECT name, value FROM store_facts ORDER BY name").fetchall())
     await db.close()
-
-
-@pytest.mark.sqlite
-async def test_a_folder_that_is_not_there_is_an_outage(open_db: Open, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="unable to open"):
-        await open_db(tmp_path / "missing" / "chatsvc.db")
 
 
 @pytest.mark.sqlite

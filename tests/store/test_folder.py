@@ -79,18 +79,11 @@ def test_one_process_holds_the_folder_until_it_ends_however_it_ends(folder: Fold
     os.close(folder.lock())
 
 
-def test_the_lock_is_taken_once_in_a_process_too_and_given_back_by_closing_it(folder: Folder) -> None:
+def test_the_lock_is_taken_once_in_a_process_too_and_what_it_starts_does_not_inherit_it(folder: Folder) -> None:
     folder.prepare()
     held = folder.lock()
     with pytest.raises(FolderInUse):
         folder.lock()
-    os.close(held)
-    os.close(folder.lock())
-
-
-def test_the_lock_is_not_inherited_by_what_the_process_starts(folder: Folder) -> None:
-    folder.prepare()
-    held = folder.lock()
     with subprocess.Popen(["sleep", "5"], close_fds=False) as child:
         os.close(held)
         os.close(folder.lock())

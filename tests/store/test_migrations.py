@@ -41,23 +41,14 @@ def schema(path: Path) -> list[tuple[object, ...]]:
     return rows(path, "SELECT name, sql FROM sqlite_master ORDER BY name")
 
 
-async def test_a_fresh_database_has_all_steps_and_records_its_version(open_db: Open, path: Path) -> None:
+async def test_a_fresh_database_has_all_steps_and_opening_again_changes_nothing(open_db: Open, path: Path) -> None:
     await (await open_db(path)).close()
+    before = [*schema(path), *rows(path, "PRAGMA schema_version")]
+    await (await open_db(path)).close()
+    assert [*schema(path), *rows(path, "PRAGMA schema_version")] == before
     assert version(path) == NEWEST
     assert rows(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
-
-
-async def test_opening_again_changes_nothing(open_db: Open, path: Path) -> None:
-    await (await open_db(path)).close()
-    before = whole_schema(path)
-    await (await open_db(path)).close()
-    assert whole_schema(path) == before
-
-
-def whole_schema(path: Path) -> list[tuple[object, ...]]:
-    """The schema and its version."""
-    return [*schema(path), (version(path),), *rows(path, "PRAGMA schema_version")]
 
 
 async def test_later_steps_are_added_to_what_is_there(open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,18 +17,6 @@ from chatsvc.store.postgres.dialect import translate, translate_schema
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from tests.postgres import Postgres, new_node, require_programs
 from tests.store.support import chat, furnish
-
-ROOT = Path(__file__).parent.parent.parent
-WORKER = """
-import asyncio, sys
-from chatsvc.store.postgres.connection import target
-from chatsvc.store.postgres.group_commit import PostgresDatabase
-async def work():
-    db = await PostgresDatabase.open(target({"host": sys.argv[1], "user": "chatsvc", "dbname": sys.argv[2]}, None))
-    print("works", flush=True)
-    await asyncio.sleep(600)
-asyncio.run(work())
-"""
 
 
 @pytest.fixture(scope="module")

@@ -94,22 +94,19 @@ async def test_the_delays_hold_over_a_restart(open_db: Open, path: Path) -> None
 
 
 async def test_a_strangers_failures_hold_nobody_up_elsewhere(db: Database) -> None:
-    now = 0
     for _ in range(EMAIL_FAILURES):
-        assert await fail(db, "owner@x", "198.51.100.7", now) == 0
+        assert await fail(db, "owner@x", "198.51.100.7", 0) == 0
     # The next address of the same network does not help a guesser.
-    assert await fail(db, "owner@x", "198.51.100.8", now) == 1
-    assert await fail(db, "owner@x", "192.0.2.1", now) == 0
+    assert await fail(db, "owner@x", "198.51.100.8", 0) == 1
+    assert await fail(db, "owner@x", "192.0.2.1", 0) == 0
 
 
 async def test_guessing_from_many_networks_is_slowed_and_leaves_a_known_address_alone(db: Database) -> None:
-    now = 0
     for number in range(ANYWHERE_FAILURES):
-        assert await fail(db, "owner@x", f"10.0.{number}.1", now) == 0
-    assert await fail(db, "owner@x", "10.1.0.1", now) == 1
-    for number in range(EMAIL_FAILURES):
-        assert await fail(db, "owner@x", "192.0.2.1", now, is_known=True) == 0, number
-    assert await fail(db, "owner@x", "192.0.2.1", now, is_known=True) == 1
+        assert await fail(db, "owner@x", f"10.0.{number}.1", 0) == 0
+    assert await fail(db, "owner@x", "10.1.0.1", 0) == 1
+    known = [await fail(db, "owner@x", "192.0.2.1", 0, is_known=True) for _ in range(EMAIL_FAILURES + 1)]
+    assert known == [*[0] * EMAIL_FAILURES, 1]
 
 
 async def test_a_right_password_does_not_forget_the_failures_of_others(db: Database) -> None:
