@@ -3,22 +3,8 @@
 Of those the digests alone are stored. store/mails.py has the rest of the queue.
 """
 
+from chatsvc.domain import mails as rules
 from chatsvc.domain.captures import Request
-from chatsvc.domain.mails import (
-    ANSWER,
-    ANSWERS_A_DAY,
-    APPOINTMENT,
-    DAILY_LIMIT,
-    DECISION,
-    GONE_MS,
-    LEAD_MS,
-    LINK_EVERY_MS,
-    PERIODS_MS,
-    REQUEST,
-    STOPPED,
-    URGENT,
-    address_digest,
-)
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads, writes
 
@@ -30,7 +16,7 @@ WANTS = """
 """
 _NOTE = f"""
     INSERT INTO mails (account_id, kind, operator_id, bot_id, conversation, recipient, causes, state, created_at, due_at)
-    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
+    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {rules.LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
         WHERE p.operator_id = o.id AND p.account_id = ?1 AND p.kind = ?2 AND p.state = 'sent' ORDER BY p.number DESC LIMIT 1), 0))
     FROM operators o WHERE {WANTS.format(kind="?2", account="?1")}
         AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
@@ -48,7 +34,7 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
     """
     row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
     if row is not None:
-        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
+        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, rules.PERIODS_MS[kind], unless))
 
 
 def note_capture(connection: Connection, bot_id: str, conversation: int, request: Request, *, has_appointment: bool) -> None:
@@ -57,11 +43,11 @@ def note_capture(connection: Connection, bot_id: str, conversation: int, request
     Of an urgent one everybody gets a notice who wants either, at once.
     """
     if request.urgent:
-        note(connection, URGENT, bot_id, conversation, request.created_at)
+        note(connection, rules.URGENT, bot_id, conversation, request.created_at)
         return
     if has_appointment:
-        note(connection, APPOINTMENT, bot_id, conversation, request.created_at)
-    note(connection, REQUEST, bot_id, conversation, request.created_at, unless=APPOINTMENT if has_appointment else "")
+        note(connection, rules.APPOINTMENT, bot_id, conversation, request.created_at)
+    note(connection, rules.REQUEST, bot_id, conversation, request.created_at, unless=rules.APPOINTMENT if has_appointment else "")
 
 
 def note_link(connection: Connection, kind: str, recipient: str, now: int) -> None:
@@ -70,7 +56,7 @@ def note_link(connection: Connection, kind: str, recipient: str, now: int) -> No
         f"""
         INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at)
         SELECT ?1, o.id, o.email, 1, 'queued', ?3, ?3 FROM operators o WHERE o.email = ?2 AND NOT EXISTS (
-            SELECT 1 FROM mails m WHERE m.operator_id = o.id AND m.kind = ?1 AND m.created_at > ?3 - {LINK_EVERY_MS})
+            SELECT 1 FROM mails m WHERE m.operator_id = o.id AND m.kind = ?1 AND m.created_at > ?3 - {rules.LINK_EVERY_MS})
         """,
         (kind, recipient, now),
     )
@@ -84,7 +70,7 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
     connection.execute(
         f"""
         INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
-        SELECT b.account_id, 'answer', b.id, ?2, ?3, 1, 'queued', ?4, ?4 + {GONE_MS} FROM bots b WHERE b.id = ?1
+        SELECT b.account_id, 'answer', b.id, ?2, ?3, 1, 'queued', ?4, ?4 + {rules.GONE_MS} FROM bots b WHERE b.id = ?1
         ON CONFLICT (conversation) WHERE state = 'queued' AND kind = 'answer' DO UPDATE SET
             causes = mails.causes + 1, created_at = excluded.created_at, due_at = excluded.due_at, recipient = excluded.recipient
         """,
@@ -100,7 +86,7 @@ def note_decision(connection: Connection, appointment: int, message: int, recipi
         SELECT c.account_id, ?1, c.bot_id, c.number, ?2, 1, 'queued', ?3, ?3, ?4
         FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.number = ?5 RETURNING number
         """,
-        (DECISION, recipient, at, appointment, message),
+        (rules.DECISION, recipient, at, appointment, message),
     ).fetchone()
     connection.execute("UPDATE messages SET mail = ? WHERE number = ?", (row[0], message))
 
@@ -121,17 +107,17 @@ def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> st
     """Find within a unit why an address gets no answers by mail: STOPPED, DAILY_LIMIT or None."""
     stopped = connection.execute(
         "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
-        (address_digest(recipient), bot_id),
+        (rules.address_digest(recipient), bot_id),
     ).fetchone()
     # Whether one that is `unknown` arrived nobody knows.
     (sent,) = connection.execute(
         f"""
-        SELECT count(*) FROM mails WHERE kind = '{ANSWER}' AND recipient = ? AND created_at > ?
+        SELECT count(*) FROM mails WHERE kind = '{rules.ANSWER}' AND recipient = ? AND created_at > ?
             AND state IN ('sending', 'sent', 'unknown')
         """,
         (recipient, now - DAY_MS),
     ).fetchone()
-    return STOPPED if stopped else DAILY_LIMIT if sent >= ANSWERS_A_DAY else None
+    return rules.STOPPED if stopped else rules.DAILY_LIMIT if sent >= rules.ANSWERS_A_DAY else None
 
 
 find_refusal = reads(refusal)

@@ -8,29 +8,9 @@ marked as `sending` before its message is written to the server; one that is sti
 
 from typing import NamedTuple
 
+from chatsvc.domain import mails as rules
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.mails import (
-    ANSWER,
-    APPOINTMENT,
-    DECISION,
-    FAILED,
-    FIRST_PAUSE_MS,
-    GIVE_UP_MS,
-    GONE_MS,
-    INVITATION,
-    KEPT_MS,
-    LONGEST_PAUSE_MS,
-    PASSWORD,
-    QUEUED,
-    REQUEST,
-    SENT,
-    STOPPED,
-    TEST,
-    URGENT,
-    Mail,
-    MailOutcome,
-    MailState,
-)
+from chatsvc.domain.mails import Mail, MailOutcome, MailState
 from chatsvc.domain.operators import LINK_MS, RESET_MS
 from chatsvc.store import mail_notices, operators
 from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
@@ -70,9 +50,9 @@ _RECORDS = """
 _WANTS_APPOINTMENTS = "EXISTS (SELECT 1 FROM operators o CROSS JOIN json_each(o.notices) n WHERE o.id = ?4 AND n.value = 'appointment')"
 _DETAILS = {
     WAITING: _WAITING,
-    REQUEST: _RECORDS.format(condition=f"r.urgent = 0 AND (a.number IS NULL OR NOT {_WANTS_APPOINTMENTS})"),
-    APPOINTMENT: _RECORDS.format(condition="r.urgent = 0 AND a.number IS NOT NULL AND ?4 IS NOT NULL"),
-    URGENT: _RECORDS.format(condition="r.urgent = 1 AND ?4 IS NOT NULL"),
+    rules.REQUEST: _RECORDS.format(condition=f"r.urgent = 0 AND (a.number IS NULL OR NOT {_WANTS_APPOINTMENTS})"),
+    rules.APPOINTMENT: _RECORDS.format(condition="r.urgent = 0 AND a.number IS NOT NULL AND ?4 IS NOT NULL"),
+    rules.URGENT: _RECORDS.format(condition="r.urgent = 1 AND ?4 IS NOT NULL"),
 }
 
 
@@ -142,14 +122,14 @@ async def is_due(db: Database, now: int) -> bool:
         SELECT number, coalesce(error, 'expired'), status_code, answer FROM mails
         WHERE state = 'queued' AND due_at <= ? AND created_at <= ? LIMIT 100
     """
-    limits = now, now - GIVE_UP_MS
+    limits = now, now - rules.GIVE_UP_MS
 
     def look(connection: Connection) -> tuple[bool, bool]:
         return bool(due(connection, now, 1)), connection.execute(old, limits).fetchone() is not None
 
     def expire(connection: Connection) -> None:
         for number, *reason in connection.execute(old, limits).fetchall():
-            settle(connection, number, MailOutcome(FAILED, *reason), now)
+            settle(connection, number, MailOutcome(rules.FAILED, *reason), now)
 
     is_any, is_any_old = await db.read(look)
     if is_any_old:
@@ -166,7 +146,7 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
     row = connection.execute(
         f"""
         SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-            WHERE o.id = m.operator_id AND (m.kind IN ('{INVITATION}', '{PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
+            WHERE o.id = m.operator_id AND (m.kind IN ('{rules.INVITATION}', '{rules.PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
             m.recipient, m.operator_id
         FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
         """,
@@ -178,17 +158,17 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
     causes = None
     if kind == WAITING:
         causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
-    elif kind == ANSWER:
+    elif kind == rules.ANSWER:
         causes = _claim_answers(connection, conversation, number)
     if is_unwanted or deleted_at is not None or causes == 0:
         connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
         return None
-    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (ANSWER, DECISION) else None
-    if reason is not None and (kind == ANSWER or reason == STOPPED):
-        settle(connection, number, MailOutcome(FAILED, reason), now)
+    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (rules.ANSWER, rules.DECISION) else None
+    if reason is not None and (kind == rules.ANSWER or reason == rules.STOPPED):
+        settle(connection, number, MailOutcome(rules.FAILED, reason), now)
         return None
-    if kind in (INVITATION, PASSWORD):
-        operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == INVITATION else RESET_MS)))
+    if kind in (rules.INVITATION, rules.PASSWORD):
+        operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == rules.INVITATION else RESET_MS)))
     connection.execute(
         """
         UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
@@ -220,7 +200,7 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
         rows = connection.execute(_DETAILS[mail.kind], values).fetchall()
         return mail._replace(details=tuple(NoticeDetail(*detail) for detail in rows))
     carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
-    texts = connection.execute(_UNREAD if mail.kind == ANSWER else carried, (conversation, number)).fetchall()
+    texts = connection.execute(_UNREAD if mail.kind == rules.ANSWER else carried, (conversation, number)).fetchall()
     return mail._replace(texts=tuple(content for _, content in texts))
 
 
@@ -230,7 +210,7 @@ def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) 
     if row is None:
         return
     kind, conversation, state = row
-    if kind == ANSWER and state == QUEUED:
+    if kind == rules.ANSWER and state == rules.QUEUED:
         # The conversation shows what became of the mail.
         _claim_answers(connection, conversation, number)
     connection.execute(
@@ -240,7 +220,7 @@ def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) 
         """,
         (*outcome, now, number),
     )
-    if kind in (ANSWER, DECISION) and outcome.state == SENT:
+    if kind in (rules.ANSWER, rules.DECISION) and outcome.state == rules.SENT:
         connection.execute(
             "UPDATE messages SET delivery = 'sent' WHERE conversation = ? AND mail = ? AND delivery = 'queued'", (conversation, number)
         )
@@ -288,7 +268,7 @@ def _postpone(connection: Connection, now: int, number: int | None) -> None:
     connection.execute(
         f"""
         UPDATE mails SET due_at = ?1
-            + min({LONGEST_PAUSE_MS}, CAST({FIRST_PAUSE_MS} AS BIGINT) << CAST(min(max(attempts - 1, 0), 10) AS INTEGER))
+            + min({rules.LONGEST_PAUSE_MS}, CAST({rules.FIRST_PAUSE_MS} AS BIGINT) << CAST(min(max(attempts - 1, 0), 10) AS INTEGER))
         WHERE state = 'queued' AND due_at <= ?1 AND (?2 IS NULL OR number = ?2)
         """,
         (now, number),
@@ -303,7 +283,7 @@ def add_test(connection: Connection, recipient: str, now: int, node: str | None)
         INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts, node)
         VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1, ?4) RETURNING number
         """,
-        (TEST, recipient, now, node),
+        (rules.TEST, recipient, now, node),
     ).fetchone()
     return _outgoing(connection, int(number))
 
@@ -319,8 +299,8 @@ async def interrupt(db: Database, now: int) -> int:
 
 async def delay_answers(db: Database, now: int) -> None:
     """Let answers wait after a start: visitors' pages, which could not confirm what they show, have to find the service again."""
-    early = "state = 'queued' AND kind = 'answer' AND due_at < ?1"
-    await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (now + GONE_MS,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
+    early, until = "state = 'queued' AND kind = 'answer' AND due_at < ?1", now + rules.GONE_MS
+    await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (until,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
@@ -332,7 +312,7 @@ def interrupt_all(connection: Connection, now: int) -> None:
 async def forget_old(db: Database, now: int, limit: int) -> bool:
     """Delete some mails that were settled a month ago. Return False once none is left."""
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
-    return bool(await change_any(db, old, (now - KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
+    return bool(await change_any(db, old, (now - rules.KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
 
 
 _COLUMNS = """

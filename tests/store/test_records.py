@@ -264,7 +264,7 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
 
 
 @pytest.mark.sqlite
-async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
+async def test_a_deletion_goes_in_small_batches_and_after_a_crash_on_at_the_next_start(
     open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accounts, "_SWEEP_BATCH", 7)
@@ -274,7 +274,7 @@ async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
     await fill(db, SECRET, 40)
     await accounts.delete(db, SECRET, START)
     await db.close()
-    swept = True
+    before, swept = len(dump(path)), True
     while swept:
         db = await open_db(path)
         assert await db.read(lambda connection: accounts.holding(connection, SECRET)) is None
@@ -282,17 +282,7 @@ async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
         assert rows(path, "PRAGMA foreign_key_check") == []
         swept = await accounts.sweep(db)
         await db.close()
+        # A batch of each of five tables at most, with the few rows that hang on the account itself.
+        assert before - (before := len(dump(path))) <= 5 * 7 + 10
     assert [line for line in dump(path) if line not in others and SECRET in line.replace(f"digest {SECRET}", "")] == []
     assert set(others) <= set(dump(path))
-
-
-async def test_a_batch_of_the_sweep_is_small(db: Database, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "_SWEEP_BATCH", 10)
-    await fill(db, SECRET, 50)
-    await accounts.delete(db, SECRET, START)
-    before = len(dump(path))
-    while await accounts.sweep(db):
-        now = len(dump(path))
-        # A batch of each of five tables at most, with the few rows that hang on the account itself.
-        assert before - now <= 5 * 10 + 10
-        before = now
