@@ -6,7 +6,7 @@ A view is a template with its values, a form is a handler whose refusal shows a 
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from aiohttp.web import Request, Response
 
@@ -82,21 +82,15 @@ BOT_TABS = (
 )
 
 
-class MenuLink(NamedTuple):
-    """A link of the menu or of the tabs. A group begins where `group` differs."""
-
-    path: str
-    text: str
-    group: str
-    is_current: bool
+MenuLinks = list[dict[str, str | bool]]
 
 
-def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: Callable[[Access], bool], **params: str) -> list[MenuLink]:
-    """Return the links to pages that the operator may see. The longest one that begins `path` is current."""
+def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: Callable[[Access], bool], **params: str) -> MenuLinks:
+    """Return the links to pages that the operator may see: path, text, group, and whether it is current, the longest that begins `path`."""
     visible = [(template.format(**params), text, group) for template, text, least, group in entries if may_see(least)]
     above = [target for target, _, _ in visible if path == target or (target != "/" and path.startswith(target + "/"))]
     current = max(above, key=len, default=None)
-    return [MenuLink(target, text, group, target == current) for target, text, group in visible]
+    return [{"path": target, "text": text, "group": group, "is_current": target == current} for target, text, group in visible]
 
 
 class Page:
@@ -303,10 +297,10 @@ class Page:
         return time if zone == self.timezone else f"{time} ({zone})"
 
     @cached_property
-    def menu(self) -> list[MenuLink]:
+    def menu(self) -> MenuLinks:
         return links(MENU, self.path, self.may_see) if self.is_signed_in else []
 
-    def bot_tabs(self, bot: str) -> list[MenuLink]:
+    def bot_tabs(self, bot: str) -> MenuLinks:
         return links(BOT_TABS, self.path, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> Response:

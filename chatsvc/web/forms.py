@@ -62,14 +62,11 @@ class SubmittedForm:
 async def read_form(request: web.Request, limits: FormLimits) -> SubmittedForm:
     """Read a form; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken. An upload without a name was left empty and is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
-    if kind == URLENCODED:
-        return _parse_urlencoded(await read_body(request, limits.size, limits.timeout_s), limits)
     if kind == MULTIPART:
         return await _read_multipart(chunks(request, limits.size, limits.timeout_s), options.get("boundary", ""), limits)
-    raise BadForm("not a form")
-
-
-def _parse_urlencoded(body: bytes, limits: FormLimits) -> SubmittedForm:
+    if kind != URLENCODED:
+        raise BadForm("not a form")
+    body = await read_body(request, limits.size, limits.timeout_s)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=limits.fields)
     except ValueError:

@@ -7,7 +7,7 @@ import json
 import logging
 from datetime import datetime, time, timedelta
 from heapq import merge
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp.web import Response
 
@@ -110,25 +110,20 @@ async def show(page: Page) -> Response:
     return await opened(page)
 
 
-class TimelineEntry(NamedTuple):
-    """A message or a note of the thread. `day` (a date) and its name stand before the first entry of each day, else they are empty."""
+def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
+    """Put the notes between the messages by time. Beside a part of the messages stand the notes of its time.
 
-    message: ShownMessage | None
-    note: Note | None
-    day: str
-    day_name: str
-
-
-def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[TimelineEntry]:
-    """Put the notes between the messages by time. Beside a part of the messages stand the notes of its time."""
+    `day` (a date) and its name stand before the first entry of each day, else they are empty.
+    """
     times = [entry.message.created_at for entry in shown.messages]
     notes = [note for note in shown.team.notes if not (shown.older and note.created_at < times[0])]
     notes = [note for note in notes if not (shown.newer and note.created_at > times[-1])]
     messages: list[tuple[int, ShownMessage | None, Note | None]] = [(entry.message.created_at, entry, None) for entry in shown.messages]
-    timeline, before = [], ""
+    timeline, before = list[dict[str, Any]](), ""
     for created_at, message, note in merge(messages, [(note.created_at, None, note) for note in notes], key=lambda entry: entry[0]):
         day = f"{formats.moment(created_at, zone):%Y-%m-%d}"
-        timeline.append(TimelineEntry(message, note, *((day, page.day_name(created_at, zone)) if day != before else ("", ""))))
+        name = page.day_name(created_at, zone) if day != before else ""
+        timeline.append({"message": message, "note": note, "day": day if name else "", "day_name": name})
         before = day
     return timeline
 
@@ -156,18 +151,13 @@ async def _see(page: Page, shown: ShownConversation) -> None:
         log.warning("what an operator has seen is not stored: %s", fault)
 
 
-async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
-    """Search the bot's knowledge for an answer to insert."""
-    if not question.strip():
-        return []
-    (searched,) = await page.perform("knowledge.search", bot=bot, questions=[question.strip()[:500]])
-    return [hit.entry for hit in searched.result.hits[:5]]
-
-
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
     """Return the values of the form for a reply. An entry or a saved reply that was chosen is appended to the text."""
     question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
-    answers = await _answers(page, shown.conversation.chatbot_id, question)
+    bot, answers = shown.conversation.chatbot_id, list[Entry]()
+    if question:
+        (searched,) = await page.perform("knowledge.search", bot=bot, questions=[question[:500]])
+        answers = [hit.entry for hit in searched.result.hits[:5]]
     saved = await page.perform("saved_reply.list", account=page.account_id) if page.may("conversation.reply") else []
     saved = [reply._replace(text=conversation_team.filled(reply.text, shown.conversation.visitor_name)) for reply in saved]
     inserted = [entry.answer for entry in answers if entry.id == chosen]

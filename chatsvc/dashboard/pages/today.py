@@ -1,25 +1,14 @@
 """First page. What waits for the team today, and what is left to set up for a new account."""
 
-from typing import NamedTuple
-
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, form
 from chatsvc.domain import knowledge_findings, opening_hours
-from chatsvc.services.team.today import FOR_DEVELOPERS, Step, Today
+from chatsvc.services.team.today import FOR_DEVELOPERS, Today
 
 WAITING_PATH = "/waiting"
-
-
-class StepLink(NamedTuple):
-    """A first step with the page where it is taken, or no path for roles that may not take it."""
-
-    name: str
-    done: bool
-    path: str | None
-    for_developers: bool
 
 
 # Operation that a step needs, and its page.
@@ -41,15 +30,14 @@ async def show(page: Page) -> Response:
     today: Today = await page.perform("today", account=page.account_id, offers=not page.is_refresh and page.may("bot.set", "phone"))
     values = await records.values(page, items=today.appointments)
     examination = await page.perform("doctor.show") if page.may("doctor.show") else None
-    steps = [_link(page, step, next(iter(values["bots"]), None)) for step in today.steps]
+    bot, steps = next(iter(values["bots"]), None), []
+    for step in today.steps:
+        operation, template = _STEPS[step.name]
+        path = template.format(bot=bot) if bot or "{bot}" not in template else "/bots"
+        # Roles that may not take a step get no link.
+        steps.append({**step._asdict(), "path": path if page.may(operation) else None, "for_developers": step.name in FOR_DEVELOPERS})
     faults, waiting = examination.faults if examination else [], await records.waiting(page)
     return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=faults, hours=opening_hours.in_words, **values)
-
-
-def _link(page: Page, step: Step, bot: str | None) -> StepLink:
-    operation, template = _STEPS[step.name]
-    path = template.format(bot=bot) if bot or "{bot}" not in template else "/bots"
-    return StepLink(step.name, step.done, path if page.may(operation) else None, step.name in FOR_DEVELOPERS)
 
 
 async def show_waiting(page: Page) -> Response:
