@@ -81,12 +81,12 @@ def holding(connection: Connection, account_id: str) -> Holding | None:
     return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
+hold = writes(holding)  # behind the writes that were queued before it
+
+
 def holding_and_key(connection: Connection, account_id: str, digest: bytes | None) -> tuple[Holding | None, ApiKey | None]:
     """Read within a unit an account, and the key with this digest."""
     return holding(connection, account_id), keys.found(connection, digest) if digest is not None else None
-
-
-hold = writes(holding_and_key)  # behind the writes that were queued before it
 
 
 @writes

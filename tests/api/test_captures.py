@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime, time
 
+import pytest
+
 from chatsvc.domain.captures import Appointment, Captured, Request
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge.state import load
+from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import captures as listed
+from chatsvc.store import conversations
 from tests.api.support import execute
-from tests.conftest import Caller
+from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 SAID = "Ben Selin, selin@example.com, 0532 123 45 67. Yarın 10:30'a randevu istiyorum."
@@ -123,3 +128,64 @@ async def test_a_zone_that_is_unknown_here_is_utc_and_costs_nobody_the_answer(ca
     assert (await caller.send(SAID, "v")).status == 200
     (appointment,) = (await records(caller))[1]
     assert appointment.begins_at == instant("2026-11-21T10:30:00+00:00")
+
+
+# -- taken down over several messages, without a model ------------------------------------------------------------------
+
+WORDS = ["Yarın için randevu almak istiyorum", "saat 10:30", "Ayşe Yılmaz", "0532 123 45 67, e-postam ayse@example.com", "evet"]
+
+
+@pytest.fixture
+async def offline(make_caller: MakeCaller) -> Caller:
+    """A customer whose bot answers from its own knowledge."""
+    customer: Caller = await make_caller(model="offline")
+    return customer
+
+
+async def say(caller: Caller, *messages: str) -> str:
+    """Send messages one after the other; the last reply."""
+    replies = []
+    for message in messages:
+        answer = await caller.send(message, "v")
+        assert answer.status == 200, (message, answer.json)
+        replies.append(str(answer.json["data"]["reply"]))
+    return replies[-1]
+
+
+async def test_an_appointment_is_captured_over_several_messages(offline: Caller) -> None:
+    assert "Ayşe Yılmaz" in await say(offline, *WORDS[:-1])
+    assert await records(offline) == ([], [])
+    assert "not aldım" in await say(offline, WORDS[-1])
+    (request,), (appointment,) = await records(offline)
+    assert appointment.request == request
+    assert (request.request_type, request.status, request.message) == ("appointment", "new", WORDS[0])
+    assert (request.visitor_name, request.visitor_email, request.visitor_phone) == ("Ayşe Yılmaz", "ayse@example.com", "+905321234567")
+    assert (appointment.date, appointment.time, appointment.begins_at) == ("2026-11-21", "10:30", instant("2026-11-21T07:30:00+00:00"))
+    history = await conversations.history(offline.app.services.db, (offline.bot, "api", "v"), 1, 0)
+    assert load(history.dialogue, offline.app.services.clock())[0].draft is None
+
+
+async def test_the_words_of_a_turn_without_an_answer_are_in_the_record_as_the_visitor_is_shown_it(offline: Caller) -> None:
+    await bots.change(offline.app.services, ADMIN, bot=offline.bot, language="en", country="GB")
+    question = "the zip on my dress broke and you kept my deposit, thats not fair"
+    assert (await offline.send(question, "v")).status == 502  # nothing is stored
+    shown = await say(offline, "can someone call me", "Paul Ives 07700 900433")
+    (request,), _ = await records(offline)
+    assert request.message == f"{question}\ncan someone call me"
+    assert f"Message: {request.message.replace(chr(10), ' / ')}" in shown
+
+
+async def test_the_clock_is_that_of_the_bots_time_zone(offline: Caller) -> None:
+    """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
+    await bots.change(offline.app.services, ADMIN, bot=offline.bot, timezone="America/New_York", country="US", language="en")
+    await say(offline, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
+    _, (appointment,) = await records(offline)
+    assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")
+    assert appointment.begins_at == instant("2026-11-20T14:00:00+00:00")
+
+
+async def test_an_open_dialogue_never_ends_in_an_error(offline: Caller) -> None:
+    assert (await offline.send("Uzayda hayat var mı?", "v")).status == 502
+    await say(offline, WORDS[0], "Uzayda hayat var mı?", "qwx", "merhaba", "vazgeçtim")
+    assert await records(offline) == ([], [])
+    assert (await offline.send("Uzayda hayat var mı?", "v")).status == 502

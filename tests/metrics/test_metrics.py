@@ -140,7 +140,6 @@ def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_store(
     app: App, session: ClientSession, caller: Caller, store: str
 ) -> None:
-    await caller.get("/chatbots")  # reads the key and the account
     before = await scrape(app, session)
     await caller.send()
     after = await scrape(app, session)

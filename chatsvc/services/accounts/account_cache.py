@@ -73,8 +73,8 @@ class AccountCache:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
         if self._versioned is None and (fault := self._db.lost) is not None:
             raise StoreUnavailable(fault)
-        digest = key_rules.digest(secret)
-        state = self._accounts.get(self._account_of_key.get(digest, ""))
+        digest, known = key_rules.digest(secret), self._account_of_key
+        state = self._accounts.get(known.get(digest, ""))
         if state is not None and digest in state.keys:
             return state.keys[digest]
         if not key_rules.is_well_formed(secret):
@@ -82,12 +82,17 @@ class AccountCache:
         key = await keys.find(self._db, digest)
         if key is None or key.account_id is None:
             return key
-        self._account_of_key[digest] = key.account_id  # before the key is read again: a revocation meanwhile removes it
+        if self._versioned is None:
+            state = await self.of_key(key)
+            if state is not None and known is self._account_of_key:  # nothing was revoked since the key was read
+                known[digest], state.keys[digest] = key.account_id, key
+            return key
+        known[digest] = key.account_id  # which never changes
         state = await self._load(key.account_id, digest)
         return state.keys.get(digest, key) if state is not None else key
 
     def invalidate_keys(self) -> None:
-        self._account_of_key.clear()
+        self._account_of_key = {}
 
     async def account(self, account_id: str) -> AccountState | None:
         """Look up an account as the store has it, None where it is gone; raises StoreUnavailable."""
@@ -128,10 +133,6 @@ class AccountCache:
         """Return the account with its counts of this moment; raises StoreUnavailable."""
         return state if state.counted else await self._load(state.account.id) or state
 
-    def drop_unanswered(self) -> None:
-        """Drop all unanswered words: some of them are erased."""
-        self.unanswered.clear()
-
     def remove_account(self, account_id: str) -> None:
         """Drop a deleted account, with all keys and unanswered words."""
         self._accounts.pop(account_id, None)
@@ -151,7 +152,7 @@ class AccountCache:
 
     async def _load(self, account_id: str, digest: bytes | None = None) -> AccountState | None:
         if self._versioned is None:
-            (holding, key), version = await accounts.hold(self._db, account_id, digest), AccountVersion(0, 0)
+            holding, key, version = await accounts.hold(self._db, account_id), None, AccountVersion(0, 0)
         else:
             unit = partial(accounts.holding_and_key, account_id=account_id, digest=digest)
             (holding, key), version = await self._versioned(account_id, unit)

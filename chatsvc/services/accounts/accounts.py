@@ -91,18 +91,14 @@ async def list_all(
 ) -> ResultPage[AccountUsage]:
     """List the accounts in the caller's scope, oldest first, with this month's messages. `q`: a part of the name, or an id."""
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    month, wanted, matches = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
+    month, wanted, matches = times.month(services.clock()), fold((q or "").strip()), list[AccountUsage]()
     while len(matches) <= limit:
         rows = await stored.page(services.db, caller.scope.accounts, month, paging.MOST if wanted else limit + 1, position)
-        matches += [AccountUsage(*row) for row in rows if wanted in _folded(row[0].name) or wanted == row[0].id]
+        matches += [AccountUsage(*row) for row in rows if wanted in fold(row[0].name.strip()) or wanted == row[0].id]
         if not wanted or len(rows) < paging.MOST:
             break
         position = rows[-1][0].created_at, rows[-1][0].id
     return paging.page_of(matches, limit, lambda match: paging.position(match.account.created_at, match.account.id))
-
-
-def _folded(text: str) -> str:
-    return fold(text.strip())
 
 
 async def show(services: Services, caller: Caller, *, account: str) -> AccountUsage:

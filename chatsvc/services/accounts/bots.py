@@ -171,7 +171,7 @@ async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
     while await stored.delete(services.db, chatbot):
         pass
     state.bots.pop(bot, None)
-    services.account_cache.drop_unanswered()
+    services.account_cache.unanswered.clear()
     services.knowledge.invalidate(bot)
     services.channels.changed(bot)
     return chatbot

@@ -63,19 +63,20 @@ class ConversationEvents:
 
     def listen(self) -> None:
         """Hear the other processes from now on, if there may be any."""
-        if self._notices is not None:
-            self._notices.listen(self._hear, self._wake_all)
 
-    def _hear(self, message: list[Any]) -> None:
-        kind, *values = message
-        if kind == NEWS:
-            self._wake(tuple(values[0]))
-        elif kind == TYPING:
-            self._mark_typing(tuple(values[0]), values[1])
-        elif kind == READING:
-            self._readers.set(tuple(values[0]), values[1])
-        elif kind == TYPED:
-            self._typing.remove(tuple(values[0]), values[1])
+        def hear(message: list[Any]) -> None:
+            kind, *values = message
+            if kind == NEWS:
+                self._wake(tuple(values[0]))
+            elif kind == TYPING:
+                self._mark_typing(tuple(values[0]), values[1])
+            elif kind == READING:
+                self._readers.set(tuple(values[0]), values[1])
+            elif kind == TYPED:
+                self._typing.remove(tuple(values[0]), values[1])
+
+        if self._notices is not None:
+            self._notices.listen(hear, self._wake_all)
 
     def _tell(self, *message: object) -> None:
         if self._notices is not None:

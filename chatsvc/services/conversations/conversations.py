@@ -136,7 +136,7 @@ class TeamThread(NamedTuple):
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
     """Show one conversation with its newest messages, their mails, and the visitor's number."""
-    thread = await _thread(services, caller, conversation, message_limit)
+    thread = existing(await stored.find(services.db, caller.scope.accounts, conversation, message_limit), conversation)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
     mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
     team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
@@ -146,10 +146,6 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
 async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str, str]:
     ids = [conversation.id for conversation in shown if conversation.channel in PLATFORMS]
     return await platforms.phones(services.db, ids) if ids else {}
-
-
-async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
-    return existing(await stored.find(services.db, caller.scope.accounts, conversation, message_limit), conversation)
 
 
 class TranscriptPage(NamedTuple):
@@ -172,15 +168,12 @@ async def export(
     """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
-            thread = await _thread(services, caller, conversation, MOST_EXPORTED)
-        return await _transcripts(services, [stored.Part(*thread, begins=True, ends=True)], None)
-    if bot is not None:
-        bot = (await bots.resolve(services, caller, bot))[1].id
-    position = stored.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
-    return await _transcripts(services, *await stored.walk(services.db, caller.scope.accounts, bot, position))
-
-
-async def _transcripts(services: Services, parts: list[stored.Part], behind: stored.TranscriptPosition | None) -> TranscriptPage:
+            thread = existing(await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED), conversation)
+        parts, behind = [stored.Part(*thread, begins=True, ends=True)], None
+    else:
+        bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+        position = stored.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+        parts, behind = await stored.walk(services.db, caller.scope.accounts, bot_id, position)
     shown = [part.conversation for part in parts if part.conversation is not None]
     notes = await conversation_team.notes_of(services.db, [conversation.id for conversation in shown])
     return TranscriptPage(parts, behind, await _phones(services, shown), notes)

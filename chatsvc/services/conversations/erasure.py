@@ -64,6 +64,6 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
         # Locked, since an answer in flight would write back the history that it has read.
         async with locks.lock(conversation, loop.time() + wait_s):
             while (some := await stored.some_of(services.db, conversation)) is not None:
-                services.account_cache.drop_unanswered()
+                services.account_cache.unanswered.clear()
                 erased = erased.plus(some)
     return erased

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
 
 from chatsvc import background
 from chatsvc.services.messages import channel_messages
@@ -16,6 +17,10 @@ from chatsvc.store.database import StoreUnavailable
 log = logging.getLogger(__name__)
 
 STORE_PAUSE_S = 2.0
+AT_ONCE = 16
+OF_A_BOT = 2  # at once, so that one bot's dead model delays no other bot's turns
+RETRY_S = 10.0
+PAUSE_S = 0.02  # of a worker after each turn: visitors who write meanwhile come first
 
 
 class ChannelAnswers:
@@ -29,9 +34,10 @@ class ChannelAnswers:
         most = services.config.limits.max_in_flight
         self._slots = asyncio.Semaphore(most)
         self._of_account = max(1, most // 2)
-        self._accounts: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        # An account has its own while turns of it run or wait.
+        self._accounts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         # Tasks that wait for a slot or the store.
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[None] | None] = set()
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
@@ -46,40 +52,21 @@ class ChannelAnswers:
         task.add_done_callback(ended)
 
     async def _run(self, account_id: str, message: StoredMessage) -> None:
-        slots, users = self._accounts.get(account_id, (asyncio.Semaphore(self._of_account), 0))
-        self._accounts[account_id] = slots, users + 1
-        try:
-            async with slots, self._slots:
-                await self._answer(account_id, message)
-        finally:
-            slots, users = self._accounts[account_id]
-            self._accounts[account_id] = slots, users - 1
-            if users == 1:
-                del self._accounts[account_id]
-
-    async def _answer(self, account_id: str, message: StoredMessage) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("turns are settled in tasks")
-        while not self._services.events.closed:
-            self._waiting.discard(task)
-            try:
-                return await channel_messages.answer(self._services, account_id, message)
-            except StoreUnavailable as fault:
-                log.error("a message waits for its answer: %s", fault)
-            self._waiting.add(task)
-            await asyncio.sleep(STORE_PAUSE_S)
-        return None
+        task, of_account = asyncio.current_task(), self._accounts.setdefault(account_id, asyncio.Semaphore(self._of_account))
+        async with of_account, self._slots:
+            while not self._services.events.closed:
+                self._waiting.discard(task)
+                try:
+                    await channel_messages.answer(self._services, account_id, message)
+                    return
+                except StoreUnavailable as fault:
+                    log.error("a message waits for its answer: %s", fault)
+                self._waiting.add(task)
+                await asyncio.sleep(STORE_PAUSE_S)
 
     async def close(self) -> None:
         """Give up waiting turns, which stay in the store. Those under way are ended by the locks of conversations."""
         await background.cancel(*self._waiting)
-
-
-AT_ONCE = 16
-OF_A_BOT = 2  # at once, so that one bot's dead model delays no other bot's turns
-RETRY_S = 10.0
-PAUSE_S = 0.02  # of a worker after each turn: visitors who write meanwhile come first
 
 
 def settle_in_background(services: Services) -> asyncio.Task[None]:
@@ -98,7 +85,18 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     for turn in await stored.pending(services.db, until):
         of_bots.setdefault(turn.bot_id, []).append(turn)
     slots = asyncio.Semaphore(AT_ONCE)
-    workers = [_work(services, turns[first::OF_A_BOT], slots) for turns in of_bots.values() for first in range(OF_A_BOT)]
+
+    async def work(turns: Sequence[UnfinishedTurn]) -> int:
+        settled = 0
+        for turn in turns:
+            async with slots:
+                if services.events.closed:
+                    break
+                settled += await _settle(services, turn)
+            await asyncio.sleep(PAUSE_S)
+        return settled
+
+    workers = [work(turns[first::OF_A_BOT]) for turns in of_bots.values() for first in range(OF_A_BOT)]
     results = await asyncio.gather(*workers, return_exceptions=True)
     settled = sum(result for result in results if isinstance(result, int))
     if settled:
@@ -106,17 +104,6 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     for result in results:
         if isinstance(result, BaseException):
             raise result
-    return settled
-
-
-async def _work(services: Services, turns: Sequence[UnfinishedTurn], slots: asyncio.Semaphore) -> int:
-    settled = 0
-    for turn in turns:
-        async with slots:
-            if services.events.closed:
-                break
-            settled += await _settle(services, turn)
-        await asyncio.sleep(PAUSE_S)
     return settled
 
 

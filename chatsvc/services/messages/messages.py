@@ -10,7 +10,6 @@ import logging
 import time
 import uuid
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import HeldMessage
@@ -37,18 +36,6 @@ MOST_UNANSWERED = 1024  # conversations whose unanswered words are kept
 FALLBACK = "knowledge"
 # Seconds of the deadline that are left for the fallback engine.
 FALLBACK_S = 1.0
-
-
-class IdempotencyKey(NamedTuple):
-    """An Idempotency-Key with the digest of the fields that came with it."""
-
-    key: str
-    fingerprint: bytes
-
-    def check(self, fingerprint: bytes) -> None:
-        """Raise the problem of a key that came with other fields before."""
-        if fingerprint != self.fingerprint:
-            raise errors.invalid_json(errors.because("other_fields"))
 
 
 async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) -> tuple[Reply, list[EngineError]]:
@@ -82,6 +69,7 @@ class MessageTurn:
 
     begins: it is the first of its conversation. page_host: the host of the page where the chat happens. stored: its number in the
     store, where its channel has stored it before. delivery: delivery state of the reply at its beginning, None on the interface.
+    idempotency: the Idempotency-Key, and the digest of the fields that came with it.
     """
 
     services: Services
@@ -89,7 +77,7 @@ class MessageTurn:
     message: SendMessage
     conversation: ConversationKey
     begins: bool = False
-    idempotency: IdempotencyKey | None = None
+    idempotency: tuple[str, bytes] | None = None
     page_host: str = ""
     stored: int | None = None
     delivery: str | None = None
@@ -243,28 +231,35 @@ async def send(
     if idempotency_key is None:
         return await asyncio.shield(locks.start(_answer(turn)))
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
-    idempotency = turn.idempotency = IdempotencyKey(idempotency_key, hashlib.sha256(json.dumps(fields).encode()).digest())
+    fingerprint = hashlib.sha256(json.dumps(fields).encode()).digest()
+    turn.idempotency = idempotency_key, fingerprint
     key = (state.account.id, idempotency_key)
     if key not in locks.in_flight:
-        locks.in_flight[key] = idempotency.fingerprint, locks.start(_answer_once(turn, idempotency))
+        locks.in_flight[key] = fingerprint, locks.start(_answer_once(turn, *turn.idempotency))
         locks.in_flight[key][1].add_done_callback(lambda _: locks.in_flight.pop(key))
-    fingerprint, answer = locks.in_flight[key]
-    idempotency.check(fingerprint)
+    earlier, answer = locks.in_flight[key]
+    _check_same(earlier, fingerprint)
     return await asyncio.shield(answer)
 
 
-async def _answer_once(turn: MessageTurn, idempotency: IdempotencyKey) -> Exchange:
+def _check_same(earlier: bytes, fingerprint: bytes) -> None:
+    """Raise the problem of an Idempotency-Key that came with other fields before."""
+    if earlier != fingerprint:
+        raise errors.invalid_json(errors.because("other_fields"))
+
+
+async def _answer_once(turn: MessageTurn, key: str, fingerprint: bytes) -> Exchange:
     services = turn.services
     deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
     while True:
-        before = await exchanges.answered(services.db, turn.state.account.id, idempotency.key, services.clock())
+        before = await exchanges.answered(services.db, turn.state.account.id, key, services.clock())
         if before is not None:
-            idempotency.check(before.fingerprint)
+            _check_same(before.fingerprint, fingerprint)
             return Exchange(**json.loads(before.exchange))
         try:
             return await _answer(turn)
         except OpenElsewhere as elsewhere:
-            idempotency.check(elsewhere.fingerprint)
+            _check_same(elsewhere.fingerprint, fingerprint)
             try:
                 await elsewhere.wait(deadline)
             except Busy:

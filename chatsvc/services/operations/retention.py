@@ -31,7 +31,7 @@ async def _batches(services: Services) -> AsyncIterator[None]:
         days = getattr(settings, rule.setting)
         while days is not None and (more := await stored.expire(services.db, table, now - days * DAY_MS, now)):
             if isinstance(more, set):
-                services.account_cache.drop_unanswered()
+                services.account_cache.unanswered.clear()
             yield
     while await mails.forget_old(services.db, now, stored.BATCH):
         yield
