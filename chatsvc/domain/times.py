@@ -76,6 +76,12 @@ def local(instant: int, zone_name: str) -> datetime:
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)
 
 
+def start_of_local_day(instant: int, zone_name: str) -> int:
+    """Return the instant at which the day began in a time zone; UTC where the zone is unknown."""
+    moment = datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC)
+    return int(moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
+
+
 def local_day(instant: int, zone_name: str) -> int:
     """Return the day of an instant in a time zone, as 00:00:00.000 UTC of the same date."""
     return (local(instant, zone_name).toordinal() - _EPOCH.toordinal()) * DAY_MS

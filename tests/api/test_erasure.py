@@ -107,14 +107,3 @@ async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_n
     heard = [message.content for turn in engine.turns[10:] for message in turn.history]
     assert not [text for text in heard if "secret" in text]
     assert await execute(caller.app, "SELECT conversations FROM conversation_counts") == [(1,)]
-
-
-async def test_with_a_bot_named_only_its_conversations_go_and_an_unknown_one_is_refused(caller: Caller, make_caller: object) -> None:
-    other: Caller = await make_caller()  # type: ignore[operator]
-    for one in (caller, other):
-        await one.send("hello", "v")
-    services = caller.app.services
-    assert (await erasure.erase(services, ADMIN, user_id="v", bot=other.bot)).erased.conversations == 1
-    assert (await caller.get("/conversations")).json["pagination"]["total"] == 1
-    with pytest.raises(Refused, match="bot_not_found"):
-        await erasure.erase(services, ADMIN, user_id="v", bot="nobody")

@@ -105,7 +105,7 @@ async def test_note_and_assignee_are_kept_shown_and_removed(caller: conftest.Cal
     assert selin.appointment is not None
     await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor", name="Ada")
     offered = await perform(services, ADMIN, "inbox.assignees", {"account": caller.account})
-    assert [tuple(one) for one in offered] == [("ada@example.com", "Ada")]
+    assert [(operator.email, operator.name) for operator in offered] == [("ada@example.com", "Ada")]
     await perform(
         services, ADMIN, "appointment.set", {"appointment": selin.appointment.id, "note": " call\nback ", "assignee": "ada@example.com"}
     )

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller, Role
@@ -20,18 +20,13 @@ from chatsvc.domain.captures import (
     Request,
 )
 from chatsvc.domain.models import Bot
+from chatsvc.domain.operators import Operator
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.services import Services
 from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
 from chatsvc.store.inbox import InboxFilter
-
-
-def start_of_day(bot: Bot, instant: int) -> int:
-    """Return the start of the day in the bot's time zone, in milliseconds."""
-    local = datetime.fromtimestamp(instant / 1000, times.zone(bot.timezone) or UTC)
-    return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 
 def records(
@@ -103,13 +98,6 @@ MOST_ASSIGNEES = 100
 MOST_APPOINTMENTS = 500
 
 
-class Assignee(NamedTuple):
-    """An operator who may be put in charge of a request."""
-
-    email: str
-    name: str | None
-
-
 async def list_inbox(
     services: Services,
     caller: Caller,
@@ -172,15 +160,11 @@ async def _operator_id(services: Services, assignee: str | None) -> str | None:
     return operator.id if operator else None
 
 
-async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Assignee]:
+async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Operator]:
     """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
     state = await accounts.resolve(services, caller, account)
     listed = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
-    return [
-        Assignee(operator.email, operator.name)
-        for operator in listed
-        if (operator.scope.role(state.account.id) or Role.READER) >= Role.EDITOR
-    ]
+    return [operator for operator in listed if (operator.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
 
 
 async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:

@@ -1,6 +1,6 @@
 """Hand-off of conversations: a person takes one, writes in it and gives it back, or time does."""
 
-from chatsvc.domain import refusals
+from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
@@ -9,7 +9,6 @@ from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot, Conversation
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations import captures
 from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.messages import channel_messages, messages, visitor_addresses
 from chatsvc.services.services import Services
@@ -135,7 +134,9 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     from chatsvc.engines.knowledge import dialogue as engine
 
     now = services.clock()
-    history = await conversations.history(services.db, conversation.key, messages.HISTORY_MESSAGES, captures.start_of_day(bot, now))
+    history = await conversations.history(
+        services.db, conversation.key, messages.HISTORY_MESSAGES, times.start_of_local_day(now, bot.timezone)
+    )
     last = max((number for number, message in enumerate(history.messages) if message.role == "user"), default=0)
     turn = Turn(
         bot=bot,

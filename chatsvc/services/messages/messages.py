@@ -118,7 +118,7 @@ class MessageTurn:
         self.tier, began = tier, time.perf_counter()
         unanswered_words = services.account_cache.unanswered
         if not self.begins:
-            since = captures.start_of_day(bot, self.at)
+            since = times.start_of_local_day(self.at, bot.timezone)
             history = await conversations.history(services.db, self.conversation, HISTORY_MESSAGES, since)
             earlier = unanswered_words.get(self.conversation, [])
             history = history._replace(messages=[*history.messages, *earlier][-HISTORY_MESSAGES:])
