@@ -61,7 +61,8 @@ class Interface:
             log.error("the store cannot answer: %s", fault)
             return await self._refuse(context, errors.service_unavailable())
         except HttpFault as fault:
-            return self.refuse(fault, request)
+            request[INFO].error = _problem(fault).problem.code
+            return self.refuse_unparsed(fault, request[INFO].id)
         except Exception:
             log.exception("unexpected fault")
             return await self._refuse(context, errors.internal_error())
@@ -94,15 +95,8 @@ class Interface:
             log.info("%s: %s", problem, info.client_address)
         return render.problem(problem, info.id, await context.rate_limit(), self._services.clock())
 
-    def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
-        """Word a fault as the interface's JSON."""
-        problem = _problem(fault)
-        info = request[INFO]
-        info.error = problem.problem.code
-        return self.refuse_unparsed(fault, info.id)
-
     def refuse_unparsed(self, fault: HttpFault, request_id: str) -> web.Response:
-        """Word a fault of bytes that never became a request."""
+        """Word a fault of HTTP as the interface's JSON, also of bytes that never became a request."""
         now = self._services.clock()
         return render.problem(_problem(fault), request_id, untouched(self._limiter.limit, now), now)
 
