@@ -68,8 +68,6 @@ def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None
     return after(first, (weekday - first.weekday()) % 7 + 7 * (nth - 1))
 
 
-# Rules
-
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.
 _CASE = r"(?:'\w+)?"
 _D = rf"D(?P<wd>\d){_CASE} "
@@ -125,26 +123,10 @@ def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     return nth_weekday(today, months + (12 if match["m"] else 1), nth, _weekday(match))
 
 
-def _number_of_month(months: int) -> Resolve:
-    return lambda match, today: in_month(today, months, int(match["d"]))
-
-
 def _next_number(match: re.Match[str], today: date) -> date | None:
     """Resolve "the 31st": the next date with this day of the month. Shorter months are skipped."""
     dates = (in_month(today, months, int(match["d"])) for months in range(13))
     return next((day for day in dates if day and day > today), None)
-
-
-def _in_week(weeks: int) -> Resolve:
-    return lambda match, today: weekday_of_week(today, _weekday(match), weeks)
-
-
-def _in_days(number: int) -> Resolve:
-    return lambda _, today: after(today, number)
-
-
-def _coming(weeks: int = 0) -> Resolve:
-    return lambda match, today: next_weekday(today, _weekday(match), weeks)
 
 
 # mentions without a date: habits, and names that hold a day's name
@@ -170,8 +152,9 @@ _DATES: list[tuple[str, Resolve]] = [
     (rf"(?:the )?{_DAY}{_SPAN}(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} (?!week |hour |minute ){_YEAR}{_GUN}", _day_and_month),
-    (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?nextmonth ", _number_of_month(1)),
-    (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}(?!{_PART} )", _number_of_month(1)),
+    (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?nextmonth ", lambda match, today: in_month(today, 1, int(match["d"]))),
+    (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}(?!{_PART} )",
+     lambda match, today: in_month(today, 1, int(match["d"]))),
     (rf"{_NTH}{_D}{_GUN}(?:of |in )(?:the )?{_MONTH_OF}", _nth_weekday),
     (rf"{_MONTH_OF}{_NTH}{_D}{_GUN}", _nth_weekday),
     (rf"ayin {_DAY}\??{_CASE} {_GUN}", _next_number),
@@ -185,27 +168,28 @@ _DATES: list[tuple[str, Resolve]] = [
     (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
     (rf"{_N}day by tomorrow ", lambda match, today: after(today, _number(match) + 1)),
     (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
-    (r"(?:nextweek today|today nextweek|today week|this time nextweek|nextweek this time) ", _in_days(7)),
-    (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
+    (r"(?:nextweek today|today nextweek|today week|this time nextweek|nextweek this time) ", lambda _, today: after(today, 7)),
+    (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", lambda _, today: after(today, 8)),
     (rf"(?:the )?day after {_D}", lambda match, today: (day := next_weekday(today, _weekday(match))) and after(day, 1)),
-    (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
-    (r"tomorrow(?:'\w+)? ", _in_days(1)),
-    (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", _in_days(0)),
+    (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", lambda _, today: after(today, 2)),
+    (r"tomorrow(?:'\w+)? ", lambda _, today: after(today, 1)),
+    (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", lambda _, today: after(today, 0)),
     (rf"(?:{_ANY_D}(?:the )?|the |on the |on ){_DAY}'ord {_NO_NOUN}", _next_number),
     (rf"{_HERE}{_DAY}'ord {_NO_NOUN}", _next_number),
     (rf"(?<!morning )(?<!night ){_DAY}'ps[ldab] (?!unit )", _next_number),
 ]  # fmt: skip
 _WEEKDAYS: list[tuple[str, Resolve]] = [
-    (rf"(?:the )?{_D}{_GUN}(?:after next |(?:of )?(?:the )?afternext (?!D))", _in_week(2)),
-    (rf"afternext {_LOOSE}{_D}{_GUN}", _in_week(2)),
-    (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),
-    (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
-    (rf"D(?P<wd>\d) week ", _coming(1)),  # noqa: F541
-    (rf"obur(?:'\w+)? {_D}{_GUN}", _coming(1)),
-    (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming()),
-    (rf"next {_D}{_GUN}", _in_week(1)),
+    (rf"(?:the )?{_D}{_GUN}(?:after next |(?:of )?(?:the )?afternext (?!D))",
+     lambda match, today: weekday_of_week(today, _weekday(match), 2)),
+    (rf"afternext {_LOOSE}{_D}{_GUN}", lambda match, today: weekday_of_week(today, _weekday(match), 2)),
+    (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", lambda match, today: weekday_of_week(today, _weekday(match), 1)),
+    (rf"nextweek {_LOOSE}{_D}{_GUN}", lambda match, today: weekday_of_week(today, _weekday(match), 1)),
+    (rf"D(?P<wd>\d) week ", lambda match, today: next_weekday(today, _weekday(match), 1)),  # noqa: F541
+    (rf"obur(?:'\w+)? {_D}{_GUN}", lambda match, today: next_weekday(today, _weekday(match), 1)),
+    (rf"(?:this )?(?:next )?coming {_D}{_GUN}", lambda match, today: next_weekday(today, _weekday(match))),
+    (rf"next {_D}{_GUN}", lambda match, today: weekday_of_week(today, _weekday(match), 1)),
     (rf"this {_D}{_GUN}", lambda match, today: after(today, (_weekday(match) - today.weekday()) % 7)),
-    (rf"{_D}{_GUN}", _coming()),
+    (rf"{_D}{_GUN}", lambda match, today: next_weekday(today, _weekday(match))),
 ]  # fmt: skip
 
 

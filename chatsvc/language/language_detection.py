@@ -122,8 +122,10 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
     words = dict.fromkeys(listed, 0.0)
     for word, weight in listed.items():
         words[word] = max(words[word], weight)
-        for plain in _unmarked(language, word):
-            words[plain] = max(words.get(plain, 0.0), weight * _UNMARKED[language])
+        if language in _UNMARKED and not word.isascii():
+            bare = "".join(map(fold_character, word))
+            for plain in {bare, word.translate(_UMLAUTS) if language == "de" else bare}:
+                words[plain] = max(words.get(plain, 0.0), weight * _UNMARKED[language])
     runs: dict[str, float] = {}
     for word, weight in words.items():
         # a common word's letters are no more typical than another one's, or hardly
@@ -139,13 +141,6 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
         heads[run[:-1]] = (total + count, kinds + 1)
     whole = {word: weight for word, weight in words.items() if word[0] != "-"}
     return _Model(whole, sum(whole.values()), runs, heads)
-
-
-def _unmarked(language: str, word: str) -> set[str]:
-    if language not in _UNMARKED or word.isascii():
-        return set()
-    bare = "".join(map(fold_character, word))
-    return {bare, word.translate(_UMLAUTS)} if language == "de" else {bare}
 
 
 def _likelihood(language: str, word: str) -> float:

@@ -28,6 +28,7 @@ _CURRENCY = frozenset("$£€₺%#~")
 _COUNTED = frozenset({"unit", "both", "hundred", "%"})
 _LABELS = frozenset({"label", "both"})
 _HOUR_OF_DAY = re.compile(r"\d\d:\d\d")  # but not 1:50, a scale
+_CASES_OF_HOURS = frozenset({Case.ACCUSATIVE, Case.POSSESSIVE, Case.POSSESSIVE_ACCUSATIVE})
 _BEFORE_DAY = frozenset(
     {"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", "by", "after", "till", "neg", "for", "at", "to"}
 )
@@ -59,21 +60,18 @@ def line_of(folded: Folded, spans: Iterable[tuple[int, int]] = (), raw: str = ""
         tokens.extend(_tokens(match, text, raw, folded))
         if len(tokens) > MAX_TOKENS:
             break
-    tokens = _join_numbers(_join_phrases(_without_stops(tokens)))
-    _doubt_short_days(tokens)
-    _block_counts(tokens)
-    _unname_parts(tokens)
-    return TokenLine(tokens)
-
-
-def _without_stops(tokens: list[Token]) -> list[Token]:
-    """Drop the full stop of an abbreviated day or month: `Nov. 25`, `Pzt. 10:00`."""
-    stops = {
+    stops = {  # of abbreviated days and months: `Nov. 25`, `Pzt. 10:00`
         id(stop)
         for before, stop, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
         if stop.symbol == "." and before.text in symbols.SHORT_FORMS and after.kind in VALUES_WITH_DIGITS
     }
-    return [token for token in tokens if id(token) not in stops]
+    tokens = _join_numbers(_join_phrases([token for token in tokens if id(token) not in stops]))
+    _doubt_short_days(tokens)
+    _block_counts(tokens)
+    for part, following in pairwise(tokens):  # a part of the day in the name of a meal or an event: `öğle menüsü`
+        if part.symbol in {"noon", "midnight"} and following.kind is Kind.UNKNOWN and following.text.startswith(symbols.SERVED):
+            part.symbol = Kind.UNKNOWN.value
+    return TokenLine(tokens)
 
 
 def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterator[Token]:
@@ -174,9 +172,6 @@ def _join_phrases(tokens: list[Token]) -> list[Token]:
     return joined
 
 
-# Number words become numbers, and numbers that count or label something become unknown.
-
-
 def _join_numbers(tokens: list[Token]) -> list[Token]:
     """Replace number words by numbers (`on beş`, `twenty-first`). An ambiguous one ("bir", "on") gets a question mark."""
     joined: list[Token] = []
@@ -254,13 +249,6 @@ def _beside(tokens: list[Token], index: int, step: int) -> tuple[str, Kind | Non
     return tokens[near].symbol if 0 <= near < len(tokens) else "", tokens[far].kind if 0 <= far < len(tokens) else None
 
 
-def _unname_parts(tokens: list[Token]) -> None:
-    """Remove the part of the day from a meal's or event's name. Examples: `öğle menüsü`, `midnight buffet`."""
-    for part, following in pairwise(tokens):
-        if part.symbol in {"noon", "midnight"} and following.kind is Kind.UNKNOWN and following.text.startswith(symbols.SERVED):
-            part.symbol = Kind.UNKNOWN.value
-
-
 def _block_counts(tokens: list[Token]) -> None:
     """Block numbers with a unit behind them, or a label or currency in front. They are no hours and no days."""
     for index, token in enumerate(tokens):
@@ -271,20 +259,16 @@ def _block_counts(tokens: list[Token]) -> None:
             after = last
         if token.case in {Case.LOCATIVE, Case.DATIVE, Case.ABLATIVE} or _HOUR_OF_DAY.fullmatch(token.text):  # saat yirmide masa, 20:00 masa
             after = None
-        is_nights = after and after.text == "gece" and "'" not in token.symbol and not _is_hour(tokens[index - 1] if index else None)
+        # Behind an hour "gece" counts no nights: `üçü beş geçe`, `saat 11 gece`.
+        before = tokens[index - 1] if index else token
+        is_hour = index and (before.symbol == "saat" or (before.kind is Kind.NUMBER and before.case in _CASES_OF_HOURS))
+        is_nights = after and after.text == "gece" and "'" not in token.symbol and not is_hour
         if is_nights or (after and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _is_labelled(tokens, index):
             token.symbol = Kind.UNKNOWN.value
             back = index
             while back >= 2 and tokens[back - 1].symbol in {"-", "and", "to", "or"} and tokens[back - 2].kind in {Kind.NUMBER, Kind.PAIR}:
                 tokens[back - 2].symbol = Kind.UNKNOWN.value  # 3-4 kişi, 10 ile 12 yaş
                 back -= 2
-
-
-def _is_hour(before: Token | None) -> bool:
-    """Return whether an hour stands before "gece", which is then no number of nights. Examples: `üçü beş geçe`, `saat 11 gece`."""
-    if before is None or before.symbol == "saat":
-        return before is not None
-    return before.kind is Kind.NUMBER and before.case in {Case.ACCUSATIVE, Case.POSSESSIVE, Case.POSSESSIVE_ACCUSATIVE}
 
 
 def _is_labelled(tokens: list[Token], index: int) -> bool:

@@ -210,9 +210,6 @@ def _candidate(line: TokenLine, mention: Expression[dt.date] | Expression[int]) 
     return Candidate(tokens[0].start, tokens[-1].end, Case.DATIVE if case == Case.POSSESSIVE_DATIVE else case)
 
 
-# Bare answers
-
-
 def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, country: str) -> TextReading:
     """Add the bare value of the kind that was asked for, if the text holds one."""
     kind = "phone" if asked == "contact" else asked
@@ -262,9 +259,6 @@ def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collecti
     if (span := again.spans.get(kind)) is None:
         return None
     return again.values[kind], (max(span[0], start) - (0 if span[0] < start + len(cue) else len(cue)), span[1] - len(cue))
-
-
-# Numbers, and what is left
 
 
 def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str, asked: str) -> tuple[str | None, Span | None]:

@@ -66,7 +66,8 @@ class WordFile:
 
 def compiled(pattern: str) -> re.Pattern[str]:
     """Compile a regular expression. Open repeats are bounded, so that its time grows only linearly with the length of a text."""
-    return re.compile(_OPEN.sub(_bounded, pattern))
+    least = {"+": "1", "*": "0"}
+    return re.compile(_OPEN.sub(lambda repeat: f"{repeat[1]}{{{repeat[2] or least[repeat[0][-1]]},{_LONGEST_REPEAT}}}", pattern))
 
 
 class LanguageWords(WordFile):
@@ -80,8 +81,3 @@ class LanguageWords(WordFile):
         """Compile the patterns of all languages as one, put into `around`."""
         patterns = [file.expanded(value) for file in self.files.values() for entry, value in file.entries if entry == name]
         return compiled(around.replace("{}", "|".join(f"(?:{pattern})" for pattern in patterns)))
-
-
-def _bounded(repeat: re.Match[str]) -> str:
-    least = repeat[2] or ("1" if repeat[0].endswith("+") else "0")
-    return f"{repeat[1]}{{{least},{_LONGEST_REPEAT}}}"

@@ -19,19 +19,16 @@ ACTS = (
     *("ask", "tell", "book", "give", "move", "cancel", "status", "keep", "yes", "no", "skip", "stop"),
     *("complain", "person", "call", "greet", "thank", "bye", "insult", "identity"),
 )
-SURE = 0.5
-"""Probability below which a sentence counts as a question."""
+SURE = 0.5  # probability below which a sentence counts as a question
 SMALL_TALK = ("greet", "thank", "bye", "identity", "insult", "yes", "no", "skip", "stop")
 _WISHES = {"book": 0.6, "call": 0.7, "move": 0.7, "cancel": 0.65, "status": 0.7, "complain": 0.85, "person": 0.7}
 _WISHES |= {"insult": 0.8, "identity": 0.75}
+# Acts that are alike: the first, the second, and the share of the second from which it is meant.
 _DECIDING = (("book", "call", 0.15), ("book", "cancel", 0.2), ("move", "book", 0.2), ("move", "call", 0.15), ("stop", "cancel", 0.2))
-"""Acts that are alike: the first, the second, and the share of the second from which it is meant."""
-REFUSALS = ("no", "skip", "stop")
-"""Acts that may share a sentence, which is a refusal all the same."""
+REFUSALS = ("no", "skip", "stop")  # acts that may share a sentence, which is a refusal all the same
 _ASKED_BOOKING = 0.9  # probability of a wish to book that ends in a question mark
 FALLBACK = "en"
-DIGEST = 32
-"""Bytes at the head of a table that tell what it was learned from."""
+DIGEST = 32  # bytes at the head of a table that tell what it was learned from
 BUCKETS = 1 << 12
 _MOST_WORDS = 40
 _MOST_CHARACTERS = 1_000
@@ -58,7 +55,10 @@ def sentences_of(text: str) -> list[str]:
 
 def classify(text: str, language: str) -> Act:
     """Return the act of a sentence; a question where none is sure."""
-    chances = probabilities(text, language)
+    table, width = _table(language), len(ACTS)
+    rows = [table[bucket * width : (bucket + 1) * width] for bucket in features_of(text)]
+    scores = [UNIT * (sum(column) - ZERO * len(rows)) for column in zip(*rows, strict=True)]
+    chances = dict(zip(ACTS, softmax(scores), strict=True))
     name = max(chances, key=lambda act: chances[act])
     for first, second, share in _DECIDING:
         if name == first and chances[second] >= share:
@@ -73,14 +73,6 @@ def classify(text: str, language: str) -> Act:
     if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):
         name = "ask"
     return Act(name if chances[name] >= _WISHES.get(name, SURE) else "ask", chances[name], text)
-
-
-def probabilities(text: str, language: str) -> dict[str, float]:
-    """Return the probability of each act."""
-    table, width = _table(language), len(ACTS)
-    rows = [table[bucket * width : (bucket + 1) * width] for bucket in features_of(text)]
-    scores = [UNIT * (sum(column) - ZERO * len(rows)) for column in zip(*rows, strict=True)]
-    return dict(zip(ACTS, softmax(scores), strict=True))
 
 
 @cache

@@ -102,7 +102,7 @@ class Answers(DialogueTurn):
         parts, open_part, clauses = list[str](), "", business.clauses(act.text)
         for clause in clauses if len(clauses) > 1 else ():
             open_part = f"{open_part} {clause}".strip()
-            if len(words(open_part)) > 1 and self.asks_surely(open_part):
+            if self.asked_in(open_part, least=2):
                 parts.append(open_part)
                 open_part = ""
         if open_part and parts:

@@ -30,7 +30,8 @@ _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|unti
 class WordSet:
     """Folded words, of which those with a star stand for any ending."""
 
-    def __init__(self, items: list[str]) -> None:
+    def __init__(self, name: str) -> None:
+        items = _WORDS.items(name)
         self._whole = frozenset(item for item in items if not item.endswith("*"))
         self._stems = tuple(item[:-1] for item in items if item.endswith("*"))
 
@@ -38,14 +39,10 @@ class WordSet:
         return word in self._whole or word.startswith(self._stems)
 
 
-def word_set(name: str) -> WordSet:
-    return WordSet(_WORDS.items(name))
-
-
-TRIGGERS = {kind: word_set(kind) for kind in _KINDS}
-LIGHT = word_set("light")
+TRIGGERS = {kind: WordSet(kind) for kind in _KINDS}
+LIGHT = WordSet("light")
 _TOGETHER = frozenset(item for kind in _KINDS for item in _WORDS.items(kind) if "_" in item)
-_WEAK, _URGENT, _STREETS, _WEEKDAYS, _HEADINGS = map(word_set, ("weak", "urgent", "streets", "weekdays", "headings"))
+_WEAK, _URGENT, _STREETS, _WEEKDAYS, _HEADINGS = map(WordSet, ("weak", "urgent", "streets", "weekdays", "headings"))
 
 
 def is_urgent(text: str) -> bool:
@@ -141,9 +138,6 @@ def _holds(kind: str, sentence: str, own: list[str]) -> bool:
     if kind == "address":
         return any(map(str.isdigit, sentence)) and any(word in _STREETS for word in own)
     return kind == "hours" and _CLOCKS.search(sentence) is not None and any(word in _WEEKDAYS for word in own)
-
-
-# Hours
 
 
 def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime) -> str | None:

@@ -11,7 +11,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import FormField
 from chatsvc.engines import hours
-from chatsvc.engines.knowledge.business import LIGHT, TRIGGERS, WordSet, is_urgent, word_set
+from chatsvc.engines.knowledge.business import LIGHT, TRIGGERS, WordSet, is_urgent
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import values
 from chatsvc.language.catalogue import BotSentences
@@ -25,9 +25,9 @@ from chatsvc.language.wordlists import LanguageWords
 _OWN = "x."  # before the name of an owner's field
 _WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
-_NUMBERED = {int(number): WordSet(items) for number, items in LanguageWords("business.txt").group("choice ").items()}
-_NONE, _FILLER, _PEOPLE, _ALSO = map(word_set, ("none", "filler", "people", "also"))
-WITHOUT, DECLINES, REFUSES, AGREES, PARTS, BOOKINGS = map(word_set, ("without", "no", "refusing", "yes", "parts", "bookings"))
+_NUMBERED = {int(number): WordSet(f"choice {number}") for number in LanguageWords("business.txt").group("choice ")}
+_NONE, _FILLER, _PEOPLE, _ALSO = map(WordSet, ("none", "filler", "people", "also"))
+WITHOUT, DECLINES, REFUSES, AGREES, PARTS, BOOKINGS = map(WordSet, ("without", "no", "refusing", "yes", "parts", "bookings"))
 
 
 class Field(NamedTuple):

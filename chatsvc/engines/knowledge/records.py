@@ -12,8 +12,7 @@ from chatsvc.language.contacts import in_local_form
 from chatsvc.language.folding import words
 
 _OPEN_STATUSES = ("pending", "confirmed", "new", "in_progress")
-NOTED = "noted"
-"""Line of the state that tells that something was noted just now."""
+NOTED = "noted"  # line of the state that tells that something was noted just now
 
 
 class Records(Answers):

@@ -13,8 +13,7 @@ from chatsvc.engines.knowledge.turn import FEW_WORDS
 from chatsvc.language.folding import words
 from chatsvc.language.values import Values
 
-KINDS = {"book": "appointment", "call": "contact", "person": "contact", "complain": "support"}
-"""The kind of request that a wish is noted as."""
+KINDS = {"book": "appointment", "call": "contact", "person": "contact", "complain": "support"}  # wish -> kind of request
 _LEAVES = ("stop", "cancel", "thank", "bye")
 _VALUES = {"name", "phone", "email", "date", "time", "nights"}
 _MOST_ASIDES = 2  # questions in a row beside a form until it waits

@@ -10,8 +10,7 @@ from typing import Any
 from chatsvc.domain.times import DAY_MS
 
 VERSION = 4
-STALE_MS = 6 * 3_600_000
-"""Pause after which the visitor is asked whether to go on with a form."""
+STALE_MS = 6 * 3_600_000  # pause after which the visitor is asked whether to go on with a form
 MAX_CHARACTERS = 16_000
 _KEPT_MS = 7 * DAY_MS
 _MOST_QUOTES, _MOST_QUOTE, _MOST_LINES = 30, 500, 6

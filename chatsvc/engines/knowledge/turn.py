@@ -70,14 +70,8 @@ class DialogueTurn:
         is_question = whole.name == "complain" and whole.probability < _SURE_COMPLAINT and _YES_NO.search(fold(sentence))
         return [whole._replace(name="ask") if is_question else whole]
 
-    # What the message says
-
     def does(self, *names: str) -> bool:
         return any(act.name in names for act in self.acts)
-
-    def asks_surely(self, text: str) -> bool:
-        act = acts.classify(text, self.language)
-        return act.name == "ask" and act.probability >= PLAINLY
 
     def only(self, *names: str) -> bool:
         return bool(self.acts) and all(act.name in names for act in self.acts)
@@ -105,9 +99,9 @@ class DialogueTurn:
     def plain_questions(self) -> list[Act]:
         return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
 
-    def asked_in(self, rest: str) -> list[Act]:
-        """Return the questions in what a message has beside its values."""
-        sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(rest) if len(words(sentence)) >= FEW_WORDS]
+    def asked_in(self, text: str, least: int = FEW_WORDS) -> list[Act]:
+        """Return the sentences of a part of the message that surely ask, of so many words at least."""
+        sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(text) if len(words(sentence)) >= least]
         return [act for act in sentences if act.name == "ask" and act.probability >= PLAINLY]
 
     @property
@@ -148,8 +142,6 @@ class DialogueTurn:
         parts = self.text.strip(" .!,").split()
         is_name = 0 < len(parts) <= FEW_WORDS and all(part.replace("-", "").isalpha() for part in parts) and not self.does(*SMALL_TALK)
         return " ".join(parts) if is_name else None
-
-    # What the turn keeps and says
 
     def form(self, draft: RequestDraft) -> RequestForm:
         return RequestForm(draft, self.bot, self.say, self.now)

@@ -4,8 +4,6 @@ A feature is a short string whose first letter gives its kind: "s" a stem, "r" t
 Flat arrays keep fifty thousand entries in about a hundred megabytes with their texts.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter
@@ -25,7 +23,7 @@ _RARITY = 0.8  # exponent of the inverse document frequency; 1 overrates odd wor
 _ROOT_LETTERS = 4
 _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 60  # stems of an answer that are read
-_TOPICS_BUDGET = 3_000  # postings of topics that one search may touch; rare topics come first
+TOPICS_BUDGET = 3_000  # postings of topics that one search may touch; rare topics come first
 _SENTENCE, _SENTENCES = 12, 30  # least characters of a sentence, and sentences of a section that are indexed
 _MOST_PAIRS = 20_000  # words side by side that are remembered: those of a few hundred entries
 _BUDGET = 8_000  # postings that one search may touch, about a millisecond; rare features come first, frequent ones are dropped
@@ -85,7 +83,7 @@ class Corpus:
         holders = Counter(chain.from_iterable(counts for counts, _ in read))
         self.gains = array("f", (weight * self._rarity(holders[number]) for number, weight in enumerate(self._weights)))
         self.unknown = WEIGHTS["s"] * self._rarity(0)
-        self.postings, self._about = Postings(self.size), Postings(self.size)
+        self.postings, self.topics = Postings(self.size), Postings(self.size)
         names, model = list(self.numbers), topics.shared()
         for number, (counts, phrasings) in enumerate(read):
             values = {feature: math.log(1 + count) * self.gains[feature] for feature, count in counts.items() if count}
@@ -95,11 +93,7 @@ class Corpus:
             extra = ((feature, min(1.0, _ANSWER * self.gains[feature] / most)) for feature, count in counts.items() if not count)
             self.postings.put(number, extra)
             about = model.of((names[feature], math.log(1 + count) if count else _ANSWER) for feature, count in counts.items())
-            self._about.put(number, about.items())
-
-    def like(self, about: Iterable[tuple[int, float]]) -> dict[int, float]:
-        """Return the similarity (0 to 1) of the topics of each entry that shares one."""
-        return self._about.accumulate(about, _TOPICS_BUDGET)
+            self.topics.put(number, about.items())
 
     def apart(self, word: str) -> tuple[str, ...]:
         """Return a word, or the two that the entries write in its place."""

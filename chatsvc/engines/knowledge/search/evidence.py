@@ -1,12 +1,11 @@
 """Evidence that a fact of an entry answers a question: a few figures, their fitted weights, and one calibrated number."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from operator import mul
 from typing import NamedTuple
 
@@ -121,13 +120,9 @@ class JudgedEntry(NamedTuple):
         return max(self.scores)
 
 
-def _weights() -> tuple[tuple[float, ...], tuple[float, ...], float]:
-    file = WordFile("languages/weights.txt")
-    evidence = tuple(float(file.text(name)) for name in EVIDENCE)
-    return evidence, tuple(float(file.text(f"sure {name}")) for name in SIGNS), float(file.text("sure bias"))
-
-
-WEIGHTS, SURE, BIAS = _weights()
+_FILE = WordFile("languages/weights.txt")
+WEIGHTS = tuple(float(_FILE.text(name)) for name in EVIDENCE)
+SURE, BIAS = tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS), float(_FILE.text("sure bias"))
 
 
 def kind_of(concepts: Collection[str]) -> str:
@@ -163,10 +158,6 @@ def features(tokens: Sequence[str], lexicon: Lexicon) -> list[str]:
     return list(names)
 
 
-def letters(tokens: Iterable[str]) -> frozenset[str]:
-    return frozenset([gram for word in tokens for gram in trigrams(word)])
-
-
 def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
     """Read the facts of an entry, and what each is judged by."""
     model, phrasings = topics.shared(), (entry.question, *entry.alt[:_PHRASINGS])
@@ -178,7 +169,7 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
         own, tokens = vocabulary((part.own,), lexicon), words(f"{part.head} {part.own}")
         name = tuple(keys_of_word(word) for word in words(part.name) if not is_light(word) and named[word] < _COMMON)
         near = model.direction(features(tokens, lexicon))
-        prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, letters(tokens)))
+        prepared.append(PreparedPart(part, own, under[part.head] | own, name, near, frozenset(chain.from_iterable(map(trigrams, tokens)))))
     asks = [model.direction(features(words(text), lexicon)) for text in phrasings]
     mean = topics.unit(tuple(map(sum, zip(*filter(None, asks), strict=True))))
     return PreparedEntry(tuple(prepared), title, title.union(*(part.own for part in prepared)), mean)

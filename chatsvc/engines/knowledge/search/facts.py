@@ -3,8 +3,6 @@
 A fact is what a visitor is told: "Instrument hire, per month: Guitar £10", "Deposit: economy 5,000 TL, medium 7,500 TL".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -4,23 +4,22 @@ A search collects the candidates from the postings of words and topics, judges e
 number, the probability that the first fact answers: to answer, to offer choices, or to abstain.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import chain
 from sys import intern
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact, Hit, SearchResult
 from chatsvc.engines.knowledge.search import evidence, facts, lexicon, topics
-from chatsvc.engines.knowledge.search.corpus import Corpus, features_of
+from chatsvc.engines.knowledge.search.corpus import TOPICS_BUDGET, Corpus, features_of
 from chatsvc.engines.knowledge.search.evidence import JudgedEntry, Question, QuestionTerm
 from chatsvc.engines.knowledge.search.facts import ReadFact
-from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem
+from chatsvc.engines.knowledge.search.tokens import STOPWORDS, Speller, is_light, stem, trigrams
 from chatsvc.language.folding import words
 from chatsvc.language.language_detection import guess
 
@@ -154,7 +153,7 @@ class KnowledgeIndex:
         about = topics.shared().of((feature, 1.0) for feature in features)
         scores = self._corpus.postings.accumulate(weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
-        alike = self._corpus.like(about.items())
+        alike = self._corpus.topics.accumulate(about.items(), TOPICS_BUDGET)
         for entry, likeness in alike.items():
             scores[entry] = scores.get(entry, 0.0) + share * likeness
         # only the best are checked for their language, since checking thousands is slower than finding them
@@ -207,7 +206,7 @@ class KnowledgeIndex:
         nothing = sum(not term.concepts and "s" + term.word not in corpus.numbers for term in terms)
         question = Question(
             tuple(terms),
-            evidence.letters(word for word in tokens if word not in STOPWORDS),
+            frozenset(chain.from_iterable(trigrams(word) for word in tokens if word not in STOPWORDS)),
             topics.shared().direction(features),
             alien=alien,
             unknown=nothing / (len(terms) or 1),
@@ -218,17 +217,12 @@ class KnowledgeIndex:
         readings: dict[str, str] = {}
         left = _SPELLED
         for word in dict.fromkeys(tokens):
-            readings[word] = word
-            if left and not self._knows(word):
+            readings[word], root = word, "s" + stem(word)
+            is_known = word in STOPWORDS or word in self._corpus.of_word or root in self._corpus.numbers
+            if left and not (is_known or self._lexicon.of_word(word) or root in topics.shared()):
                 left -= 1
                 readings[word] = self._speller.nearest(word) or lexicon.speller().nearest(word) or word
         return readings
-
-    def _knows(self, word: str) -> bool:
-        """Return whether a word is no spelling error: the corpus, the lexicon or the topic model has it."""
-        root = "s" + stem(word)
-        known = word in STOPWORDS or word in self._corpus.of_word or root in self._corpus.numbers
-        return known or bool(self._lexicon.of_word(word)) or root in topics.shared()
 
     def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
         """Return the likeliest facts of all candidates, best first, each name once."""

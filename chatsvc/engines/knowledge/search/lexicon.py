@@ -62,7 +62,10 @@ class Lexicon:
                 continue
             for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
                 stop = start + 1 + len(parts)
-                if stop <= len(said) and all(map(_fits, parts, said[start + 1 : stop], stems[start + 1 : stop])):
+                behind = zip(parts, said[start + 1 : stop], stems[start + 1 : stop], strict=False)
+                if stop <= len(said) and all(
+                    word.startswith(part[:-1]) if part[-1] == "*" else root == part for part, word, root in behind
+                ):
                     matches.append(Match(concept, start, stop))
         return matches
 
@@ -77,10 +80,6 @@ class Lexicon:
 
     def forms(self) -> list[str]:
         return [*self._words, *self._beginnings]
-
-
-def _fits(part: str, word: str, its_stem: str) -> bool:
-    return word.startswith(part[:-1]) if part.endswith("*") else its_stem == part
 
 
 @lru_cache(maxsize=1)

@@ -9,8 +9,7 @@ from chatsvc.language.symbols import distance
 from chatsvc.language.wordlists import LanguageWords
 
 _FILE = LanguageWords("search.txt")
-STOPWORDS = _FILE.words("stop")
-"""Words that weigh less in a search but are not dropped: "how much" and "ne zaman" do say something."""
+STOPWORDS = _FILE.words("stop")  # they weigh less but are not dropped: "how much" and "ne zaman" do say something
 _LIGHT = STOPWORDS | _FILE.words("light")
 _TURKISH_SUFFIXES = _FILE.files["tr"].words("suffixes")
 _LONGEST = max(map(len, _TURKISH_SUFFIXES))
