@@ -38,16 +38,6 @@ class BotTest(NamedTuple):
         return {name: value for name, value in given.items() if value is not None}
 
 
-class GivenReply(NamedTuple):
-    """Reply to a test's question. `entry` and `entry_id` name the entry that it came from, None without one."""
-
-    text: str
-    decision: str | None
-    confidence: float | None
-    entry: str | None = None
-    entry_id: str | None = None
-
-
 class BotTestOutcome(NamedTuple):
     """Outcome of one test. `why` has the code and the facts of each expectation that was not met."""
 
@@ -70,26 +60,31 @@ class BotTestRun(NamedTuple):
     questions: Sequence[str]
 
 
-def judge(test: BotTest, reply: GivenReply) -> BotTestOutcome:
-    """Compare a reply with what its test expects. Case, accents and white space do not count in texts."""
+def judge(
+    test: BotTest, text: str, decision: str | None = None, confidence: float | None = None, entry: str | None = None, entry_id: str = ""
+) -> BotTestOutcome:
+    """Compare a reply with what its test expects. Case, accents and white space do not count in texts.
+
+    `entry` and `entry_id` name the entry that the reply came from.
+    """
     why: list[tuple[str, dict[str, Any]]] = []
-    if test.decision and test.decision != reply.decision:
-        why.append(("other_decision", {"found": reply.decision or "-", "expected": test.decision}))
+    if test.decision and test.decision != decision:
+        why.append(("other_decision", {"found": decision or "-", "expected": test.decision}))
     if test.entry is None:
         pass
-    elif reply.entry is None:
+    elif entry is None:
         why.append(("no_entry", {"expected": test.entry}))
-    elif reply.entry_id != test.entry and _folded(reply.entry) != _folded(test.entry):
-        why.append(("other_entry", {"found": reply.entry, "expected": test.entry}))
-    elif reply.decision == "ask" and test.decision is None:
+    elif entry_id != test.entry and _folded(entry) != _folded(test.entry):
+        why.append(("other_entry", {"found": entry, "expected": test.entry}))
+    elif decision == "ask" and test.decision is None:
         why.append(("not_answered", {"expected": test.entry}))
-    folded = _folded(reply.text)
+    folded = _folded(text)
     if not folded and test.contains:
         why.append(("no_reply", {}))
     else:
-        why += [("text_missing", {"text": text}) for text in test.contains if _folded(text) not in folded]
-        why += [("text_present", {"text": text}) for text in test.lacks if _folded(text) in folded]
-    return BotTestOutcome(test.ask, not why, reply.decision, reply.confidence, reply.entry, reply.text, why)
+        why += [("text_missing", {"text": wanted}) for wanted in test.contains if _folded(wanted) not in folded]
+        why += [("text_present", {"text": unwanted}) for unwanted in test.lacks if _folded(unwanted) in folded]
+    return BotTestOutcome(test.ask, not why, decision, confidence, entry, text, why)
 
 
 def _folded(text: str) -> str:

@@ -103,23 +103,15 @@ def _name_in(name: str, spoken: Iterable[str]) -> str | None:
 
 def own_email(email: str, spoken: Iterable[str]) -> str | None:
     """Return the address in lower case, or None if the visitor has not typed it."""
-    wanted = _lower(email.strip()).replace("ı", "i")
+    wanted, *texts = (unicodedata.normalize("NFC", text).replace("İ", "i").lower().replace("ı", "i") for text in (email.strip(), *spoken))
     if not wanted or len(wanted) > MAX_EMAIL:
         return None
-    return wanted if any(wanted in _emails(text) for text in spoken) else None
-
-
-def _lower(text: str) -> str:
-    return unicodedata.normalize("NFC", text).replace("İ", "i").lower()
-
-
-def _emails(text: str) -> Iterator[str]:
-    """Yield the addresses of a text, those spelled out too. No address has a dotless i: it is an i of a Turkish keyboard."""
-    lower = _lower(text).replace("ı", "i")
-    for written in dict.fromkeys((lower, _SPELLED_DOT.sub(".", _SPELLED_AT.sub("@", lower)))):
-        for address in _EMAIL.findall(written):
-            yield address
-            yield _EMAIL_SUFFIX.sub(r"\1", address)
+    # As they stand, and spelled out. No address has a dotless i: it is an i of a Turkish keyboard.
+    for text in texts:
+        for written in (text, _SPELLED_DOT.sub(".", _SPELLED_AT.sub("@", text))):
+            if any(wanted in (address, _EMAIL_SUFFIX.sub(r"\1", address)) for address in _EMAIL.findall(written)):
+                return wanted
+    return None
 
 
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:

@@ -284,26 +284,17 @@ def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[t
 
 def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
     """Return the hours of each day, from texts ("Mo-Fr 09:00-18:00") and from lists of days with the times."""
-    hours: dict[int, list[str]] = {}
+    spans: list[tuple[Sequence[str], str, str]] = []
     for entry in given:
-        if isinstance(entry, str):
-            spans = [(_span(days), opens, closes) for days, opens, closes in _SHORT_HOURS.findall(entry)]
-        else:
-            days, opens, closes = entry
-            spans = [([_DAYS.index(day[:2]) for day in days if day[:2] in _DAYS], opens[:5], closes[:5])]
-        for numbers, opens, closes in spans:
-            for day in numbers:
-                hours.setdefault(day, []).extend([f"{opens}-{closes}"] if opens and opens != closes else [])
+        spans += [(days.split(","), *times) for days, *times in _SHORT_HOURS.findall(entry)] if isinstance(entry, str) else [entry]
+    hours: dict[int, list[str]] = {}
+    for days, opens, closes in spans:
+        # Each is a day ("Monday", "Mo"), or the first and the last of some ("Mo-Fr").
+        edges = [(day[:2], day.rpartition("-")[2][:2]) for day in days]
+        for start, end in [(_DAYS.index(first), _DAYS.index(last)) for first, last in edges if {first, last} <= {*_DAYS}]:
+            for day in range(start, end + 1) if end >= start else (*range(start, 7), *range(end + 1)):
+                hours.setdefault(day, []).extend([f"{opens[:5]}-{closes[:5]}"] if opens and opens[:5] != closes[:5] else [])
     return [(day, ", ".join(times)) for day, times in sorted(hours.items())]
-
-
-def _span(days: str) -> list[int]:
-    numbers: list[int] = []
-    for part in days.split(","):
-        first, _, last = part.partition("-")
-        start, end = _DAYS.index(first), _DAYS.index(last or first)
-        numbers += range(start, end + 1) if end >= start else [*range(start, 7), *range(end + 1)]
-    return numbers
 
 
 def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:

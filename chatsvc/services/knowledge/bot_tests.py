@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chatsvc import background
 from chatsvc.domain import bot_tests, profiles, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun, GivenReply
+from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.engines import EngineError, Turn
 from chatsvc.services.accounts import bot_files, bots
@@ -39,7 +39,8 @@ def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) 
     """Ask each question as a visitor's first message, and judge the reply. It takes some milliseconds a test; call it in a thread."""
     from chatsvc.engines.knowledge.engine import KnowledgeEngine
 
-    async def reply_to(test: BotTest) -> GivenReply:
+    async def outcome_of(test: BotTest) -> BotTestOutcome:
+        background.proceed()
         turn = Turn(
             bot=bot,
             channel="web",
@@ -55,20 +56,16 @@ def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) 
         try:
             reply = await engine.reply(turn)
         except EngineError as fault:
-            return GivenReply(fault.fallback, "abstain", round(index.search(test.ask, test.language).confidence, 4))
+            return bot_tests.judge(test, fault.fallback, "abstain", round(index.search(test.ask, test.language).confidence, 4))
         if reply.evidence is None:
-            return GivenReply(reply.text, None, None)
+            return bot_tests.judge(test, reply.text)
         decision, confidence = reply.evidence.decision, reply.evidence.confidence
-        first = reply.evidence.entries[0][0] if reply.evidence.entries and decision != "abstain" else None
+        first = reply.evidence.entries[0][0] if reply.evidence.entries and decision != "abstain" else ""
         question = next((entry.question for entry in index.entries if entry.id == first), None)
-        return GivenReply(reply.text, decision, confidence, question, first)
+        return bot_tests.judge(test, reply.text, decision, confidence, question, first)
 
     async def run_all() -> list[BotTestOutcome]:
-        judged = []
-        for test in tests:
-            background.proceed()
-            judged.append(bot_tests.judge(test, await reply_to(test)))
-        return judged
+        return [await outcome_of(test) for test in tests]
 
     engine = KnowledgeEngine()
     return asyncio.run(run_all())
