@@ -163,10 +163,5 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
 
 def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
     exported = call(ctx, "knowledge.export", bot=bot)
-    return (exported["language"], *parsed_knowledge(exported))
-
-
-def parsed_knowledge(exported: dict[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
-    """Return the entries and synonyms of an operation's JSON."""
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
-    return entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]]
+    return exported["language"], entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]]

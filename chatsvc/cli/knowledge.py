@@ -8,19 +8,9 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.files import (
-    InputPath,
-    OutputFile,
-    OutputPath,
-    parse_knowledge,
-    parsed_knowledge,
-    read_files,
-    read_knowledge,
-    read_text,
-    written,
-)
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, parse_knowledge, read_files, read_knowledge, read_text, written
 from chatsvc.cli.operations import command, group, operation, option, options
-from chatsvc.cli.output import call, call_all, counted, echo, progress, show
+from chatsvc.cli.output import Report, call, call_all, counted, echo, progress, show
 from chatsvc.domain import refusals, terminal
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Bot
@@ -37,37 +27,33 @@ knowledge = group("knowledge")
 
 @command(knowledge, "add", "bot", click.argument("files", nargs=-1, required=True, type=InputPath()), *options(dry_run=bool))
 def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as_json: bool) -> None:
-    if dry_run:
-        _preview(ctx, bot, read_files(ctx, bot, files), as_json)
+    if not dry_run:
+        with progress("adding"):
+            added = call(ctx, "knowledge.add", bot=bot, files=read_files(ctx, bot, files))
+        show(added, as_json)
         return
-    with progress("adding"):
-        added = call(ctx, "knowledge.add", bot=bot, files=read_files(ctx, bot, files))
-    show(added, as_json)
-
-
-def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
-    """Show the past questions whose answers the files would change. The search runs in this process."""
-    from chatsvc.services.knowledge import previews
-    from chatsvc.services.knowledge.knowledge import beside, from_file
-    from chatsvc.services.knowledge.previews import KnowledgeContent, PastQuestion
-
     with progress("reading") as report:
-        shown = call(ctx, "bot.show", bot=bot)
-        added = [from_file(file) for file in files]
-        names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
-        before = KnowledgeContent(*read_knowledge(ctx, bot)[1:])
-        rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
-        after = beside(KnowledgeContent(*rest), added)
-        questions = [PastQuestion(**row) for row in call(ctx, "knowledge.past_questions", bot=bot)]
-        changes = previews.changes(_bot_of(shown), before, after, questions, report)
+        begun = call(ctx, "knowledge.preview", bot=bot, files=read_files(ctx, bot, files))
+        preview = _finished(ctx, bot, begun, report, "the preview could not be made; the log says why")
     if as_json:
-        show([row._asdict() for row in changes], True)
+        show(preview["changes"], True)
         return
-    for row in changes:
-        echo(one_line(f"{row.kind:<8} {row.times:>5}  {row.question}  ({row.origin})"))
-        echo(one_line(f"                {row.before or '-'}  ->  {row.after or '-'}"))
-    kinds = ", ".join(f"{sum(row.kind == kind for row in changes)} {kind}" for kind in previews.KINDS)
-    echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
+    for change in preview["changes"]:
+        echo(one_line(f"{change['kind']:<8} {change['times']:>5}  {change['question']}  ({change['origin']})"))
+        echo(one_line(f"                {change['before'] or '-'}  ->  {change['after'] or '-'}"))
+    kinds = ", ".join(f"{preview['counts'].get(kind, 0)} {kind}" for kind in ("lost", "changed", "gained"))
+    echo(f"{counted(preview['questions'], 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
+
+
+def _finished(ctx: click.Context, bot: str, computation: dict[str, Any], report: Report, failure: str) -> dict[str, Any]:
+    """Wait until a computation over a bot's knowledge is done."""
+    while computation["state"] == "running":
+        report(computation["step"], computation["done"], computation["of"])
+        time.sleep(_POLL_S)
+        computation = call(ctx, "knowledge.preview_show", bot=bot, preview=computation["id"])
+    if computation["state"] != "done":
+        raise CommandError(failure)
+    return computation
 
 
 def _bot_of(shown: dict[str, Any]) -> Bot:
@@ -155,15 +141,10 @@ def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as
         show(call(ctx, "knowledge.phrase_apply", bot=bot, preview=apply), as_json)
         return
     with progress("asking the model") as report:
-        draft = call(ctx, "knowledge.phrase", bot=bot, tier=tier)
-        while draft["state"] == "running":
-            report(draft["step"], draft["done"], draft["of"])
-            time.sleep(_POLL_S)
-            draft = call(ctx, "knowledge.preview_show", bot=bot, preview=draft["id"])
-    if draft["state"] != "done":
-        raise CommandError("the draft could not be made; the log says why")
+        begun = call(ctx, "knowledge.phrase", bot=bot, tier=tier)
+        draft = _finished(ctx, bot, begun, report, "the draft could not be made; the log says why")
     if as_json:
-        show(draft, True)
+        show({name: value for name, value in draft.items() if name != "questions"}, True)
         return
     for entry in draft["phrasings"]:
         echo(one_line(entry["question"]))

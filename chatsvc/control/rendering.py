@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
     from chatsvc.services.conversations.erasure import ErasedVisitor
     from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
-    from chatsvc.services.knowledge.previews import Computation, KnowledgeContent
+    from chatsvc.services.knowledge.previews import Computation
     from chatsvc.services.knowledge.sites import ShownSite
     from chatsvc.services.knowledge.unanswered import Cleared
     from chatsvc.services.operations.backups import BackupDraft, RestoredBackup
@@ -78,8 +78,7 @@ def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
         draft.unlink(missing_ok=True)
 
 
-@renders("account.export", "account.import_begin", "appointment.calendar", "bot.compare", "channel.snippet", "knowledge.past_questions")
-@renders("knowledge.phrase_apply")
+@renders("account.export", "account.import_begin", "appointment.calendar", "bot.compare", "channel.snippet", "knowledge.phrase_apply")
 @renders("account.import_put", "webhook.events", "saved_reply.list", "saved_reply.set", removes="saved_reply.remove")
 def plain(result: Any) -> Json:
     """Write all fields as they are."""
@@ -302,14 +301,10 @@ def addition(result: Addition) -> Json:
     return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
 
 
-@renders("knowledge.kept")
-def knowledge(result: KnowledgeContent | WholeKnowledge) -> Json:
-    return {"entries": [entry(item) for item in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
-
-
 @renders("knowledge.export")
 def whole_knowledge(result: WholeKnowledge) -> Json:
-    return {"language": result.language, **knowledge(result)}
+    entries, synonyms = [entry(item) for item in result.entries], [group._asdict() for group in result.synonyms]
+    return {"language": result.language, "entries": entries, "synonyms": synonyms}
 
 
 @renders("knowledge.search")
@@ -332,11 +327,11 @@ def question_result(result: QuestionResult) -> Json:
     }
 
 
-@renders("knowledge.phrase", "knowledge.preview_show")
+@renders("knowledge.phrase", "knowledge.preview", "knowledge.preview_show")
 def draft(result: Computation) -> Json:
     """Write the phrasings of a draft, and what it would change."""
     return {
-        **fields(result, "id", "state", "step", "done", "of"),
+        **fields(result, "id", "state", "step", "done", "of", "questions"),
         "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.draft.phrased],
         "counts": dict(result.counts),
         "changes": [change._asdict() for change in result.changes],

@@ -126,8 +126,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.remove": Operation("knowledge.knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
     "knowledge.search": Operation("knowledge.knowledge.search", LOOK, READER, ("bot",)),
     "knowledge.export": Operation("knowledge.knowledge.export", EXPORT, EDITOR, ("bot",)),
-    "knowledge.kept": Operation("knowledge.previews.kept", LOOK, EDITOR, ("bot",)),
-    "knowledge.past_questions": Operation("knowledge.previews.past_questions", EXPORT, EDITOR, ("bot",)),
     "test.run": Operation("knowledge.bot_tests.run", LOOK, READER, ("bot",)),
     "test.show": Operation("knowledge.bot_tests.show", LOOK, READER, ("bot",)),
     "test.add": Operation("knowledge.bot_tests.add", CHANGE, EDITOR, ("bot",)),

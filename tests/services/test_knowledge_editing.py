@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,7 +165,7 @@ async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatc
 
     monkeypatch.setattr(previews, "_PATIENCE_S", 0.05)
     monkeypatch.setattr(knowledge_work, "run", never)
-    computations = previews.Computations(None)  # type: ignore[arg-type]  # it looks at no services
+    computations = previews.Computations(SimpleNamespace(node="a service"))  # type: ignore[arg-type]
     for number, account in enumerate("aab"):
         await computations.run(account, Computation(str(number), "bot", "lint"), {"account": account})
     assert begun == ["a", "b"]

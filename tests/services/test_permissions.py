@@ -36,7 +36,7 @@ LEAST = {
     " usage usage.quality usage.sends"
     " channel.list channel.snippet test.run test.show site.list site.state site.show"
     " conversation.rows conversation.see conversation.labels visitor.list saved_reply.list",
-    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
+    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
     " knowledge.split knowledge.compare knowledge.import knowledge.remove_source knowledge.phrase knowledge.phrase_apply"
     " site.add site.sync site.preview site.apply site.discard site.remove"
@@ -131,7 +131,6 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "knowledge.phrase_apply": {"preview": UNKNOWN},
         "unanswered.answer": {"question": 1},
         "unanswered.add": {"question": 1},
-        "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},
         "webhook.set": {"events": ["request.created"]},
         "webhook.resend_failed": {"since": "2026-01-01"},
         "mail.test": {"email": "ada@example.com"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatsvc.domain.models import Bot, Entry, Synonyms
-from chatsvc.services.knowledge.previews import AnswerChange, KnowledgeContent, PastQuestion, changes
+from chatsvc.services.knowledge.previews import AnswerChange, PastQuestion, changes
+from chatsvc.store.knowledge import Whole
 
 BOT = Bot("b", "a", "Quay Inn", None, "offline", True, 0, 0, 0, language="en")
 PARKING = Entry("1", "Parking", (), "Behind the house, £5 a night.", "en", "a.md")
@@ -19,7 +20,7 @@ def preview(
     before: list[Entry], after: list[Entry], *asked: tuple[str, str, int], groups: list[Synonyms] | None = None
 ) -> list[AnswerChange]:
     questions = [PastQuestion(*one) for one in asked]
-    return changes(BOT, KnowledgeContent(before, []), KnowledgeContent(after, groups or []), questions, silent)
+    return changes(BOT, Whole(before, []), Whole(after, groups or []), questions, silent)
 
 
 def test_the_same_knowledge_changes_nothing_though_its_entries_have_new_ids() -> None:
@@ -49,8 +50,8 @@ def test_synonyms_count_and_progress_is_reported() -> None:
     steps: list[tuple[str, int, int]] = []
     found = changes(
         BOT,
-        KnowledgeContent([PARKING, BREAKFAST], []),
-        KnowledgeContent([PARKING, BREAKFAST], [Synonyms(("brekkie", "breakfast"), "a.md")]),
+        Whole([PARKING, BREAKFAST], []),
+        Whole([PARKING, BREAKFAST], [Synonyms(("brekkie", "breakfast"), "a.md")]),
         [PastQuestion("when is brekkie", "unanswered", 2)],
         lambda *step: steps.append(step),
     )

@@ -61,7 +61,7 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
     chosen = _tier(services, chatbot, tier)
     if state.account.subscription_status not in MAY_SEND:
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
-    past = await previews.past_questions(services, caller, bot=chatbot.id)
+    past = await previews.past_questions(services, chatbot)
     before = await stored.whole(services.db, chatbot.id)
     computation = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
 

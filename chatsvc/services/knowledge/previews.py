@@ -41,7 +41,6 @@ _BATCH = 50  # questions between two reports of progress
 _LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
-KnowledgeContent = Whole  # for front ends
 Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
 
 
@@ -66,18 +65,11 @@ class AnswerChange(NamedTuple):
     answer_after: str | None = None
 
 
-async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
+async def past_questions(services: Services, bot: Bot) -> list[PastQuestion]:
     """List visitors' questions to a bot, the newest first, and those without an answer."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    misses = await unanswered.most_frequent(services.db, chatbot.account_id, limit, bot_id=chatbot.id)
-    asked = [PastQuestion(text, "asked", times) for text, times in await conversations.questions(services.db, chatbot.id, limit)]
-    return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:limit]
-
-
-async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
-    """Read the knowledge that a bot would keep when these files are added."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return await stored.kept(services.db, chatbot.id, files, sources)
+    misses = await unanswered.most_frequent(services.db, bot.account_id, MOST_QUESTIONS, bot_id=bot.id)
+    asked = [PastQuestion(text, "asked", times) for text, times in await conversations.questions(services.db, bot.id, MOST_QUESTIONS)]
+    return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:MOST_QUESTIONS]
 
 
 def changes(
@@ -185,7 +177,8 @@ class Computation:
 class Computations:
     """The computations of a process, the oldest evicted first, with a share of the slots for each account."""
 
-    def __init__(self, _: Services) -> None:
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._kept: dict[str, Computation] = {}
         self._slots = background.WorkPool(MOST_RUNNING, 1)
 
@@ -194,14 +187,14 @@ class Computations:
         return computation if computation and computation.bot_id == bot_id else None
 
     async def run(self, account_id: str, computation: Computation, work: Work) -> Computation:
-        """Start a computation and wait a moment for it. `work` may be a function that prepares it."""
+        """Start a computation and wait a moment for it; without a service, until it ends. `work` may be a function that prepares it."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
             if evicted.task:
                 evicted.task.cancel()
         computation.task = background.start(f"knowledge {computation.kind}", self._run(account_id, computation, work))
-        await background.wait(computation.finished, _PATIENCE_S)
+        await background.wait(computation.finished, _PATIENCE_S if self._services.node is not None else _LONGEST_S)
         return computation
 
     async def _run(self, account_id: str, computation: Computation, work: Work) -> None:
@@ -244,14 +237,12 @@ async def begin(
     else:
         written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
         draft, after = await services.offload(lambda: _with_entry(before, written, entry))
-    return await compare(services, caller, chatbot, draft, before, after)
+    return await compare(services, chatbot, draft, before, after)
 
 
-async def compare(
-    services: Services, caller: Caller, bot: Bot, draft: PreviewDraft, before: Whole, after: Whole, *, phrasings: bool = True
-) -> Computation:
+async def compare(services: Services, bot: Bot, draft: PreviewDraft, before: Whole, after: Whole, *, phrasings: bool = True) -> Computation:
     """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
-    past = await past_questions(services, caller, bot=bot.id)
+    past = await past_questions(services, bot)
     work = work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=phrasings)
     computation = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
     return await services.part(Computations).run(bot.account_id, computation, work)

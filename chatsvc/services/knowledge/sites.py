@@ -129,7 +129,7 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
 
     after = await services.offload(change)
     # Not the phrasings: with the entries of a site, hundreds come and go.
-    return await previews.compare(services, caller, chatbot, PreviewDraft(site=website), before, after, phrasings=False)
+    return await previews.compare(services, chatbot, PreviewDraft(site=website), before, after, phrasings=False)
 
 
 async def apply(services: Services, caller: Caller, *, site: str) -> Site:
