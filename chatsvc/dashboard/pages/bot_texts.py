@@ -1,7 +1,7 @@
 """Sentences of a bot's dialogue, by their place in the talk: list, reword one, restore its default. Rare ones are folded."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp.web import Response
 
@@ -12,7 +12,6 @@ from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import bot_files
-from chatsvc.services.accounts.bot_files import DefaultSentence
 
 # Situations with the beginnings of their sentences' names; the longest beginning counts.
 SITUATIONS: Mapping[str, tuple[str, ...]] = {
@@ -30,41 +29,31 @@ SITUATIONS: Mapping[str, tuple[str, ...]] = {
 _BEGINNINGS = sorted(((begin, name) for name, begins in SITUATIONS.items() for begin in begins), key=lambda pair: -len(pair[0]))
 
 
-class Wording(NamedTuple):
-    """A sentence with the bot's own words by language, and the ones in force."""
-
-    default: DefaultSentence
-    own: dict[str, str]
-
-    @property
-    def current(self) -> dict[str, str]:
-        return {language: self.own.get(language) or text for language, text in self.default.texts.items()}
-
-    @property
-    def situation(self) -> str:
-        """The situation in which the bot says it."""
-        return next(name for begin, name in _BEGINNINGS if self.default.name.startswith(begin))
-
-    @property
-    def place(self) -> str | None:
-        """The key of the sentence's place in the talk, such as "asking for the name". None for a rare sentence."""
-        key = "bot_texts.at_" + "_".join(self._parts)
-        return key if translations.has(key) else None
-
-    @property
-    def said(self) -> str | None:
-        """The key of what a visitor says before, None where the bot begins."""
-        keys = ("bot_texts.said_" + "_".join(self._parts[:length]) for length in range(len(self._parts), 0, -1))
-        return next(filter(translations.has, keys), None)
-
-    @property
-    def _parts(self) -> list[str]:
-        return self.default.name.replace("?", "").split(".")
+Wording = dict[str, Any]
 
 
 def _wordings(bot: Bot) -> list[Wording]:
-    own = profiles.load(bot.profile).texts
-    return [Wording(sentence, dict(own.get(sentence.name, {}))) for sentence in bot_files.default_sentences()]
+    """Return the sentences, each with the bot's own words by language, those in force, and the situation in which the bot says it.
+
+    `place` is the key of the sentence's place in the talk, such as "asking for the name", None for a rare sentence; `said` that of what a
+    visitor says before, None where the bot begins.
+    """
+    own, wordings = profiles.load(bot.profile).texts, list[Wording]()
+    for sentence in bot_files.default_sentences():
+        parts, texts = sentence.name.replace("?", "").split("."), own.get(sentence.name, {})
+        place = "bot_texts.at_" + "_".join(parts)
+        said = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
+        wordings.append(
+            {
+                "default": sentence,
+                "own": texts,
+                "current": {language: texts.get(language) or text for language, text in sentence.texts.items()},
+                "situation": next(name for begin, name in _BEGINNINGS if sentence.name.startswith(begin)),
+                "place": place if translations.has(place) else None,
+                "said": next(filter(translations.has, said), None),
+            }
+        )
+    return wordings
 
 
 async def show(page: Page) -> Response:
@@ -72,10 +61,11 @@ async def show(page: Page) -> Response:
     usual: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
     rare: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
     order = {f"bot_texts.{key}": number for number, key in enumerate(translations.section("bot_texts"))}
-    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording.place or "", 0)):
-        texts = [wording.default.name, *wording.current.values(), *(page.text(key) for key in (wording.place, wording.said) if key)]
-        if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording.own):
-            (usual if wording.place else rare)[wording.situation].append(wording)
+    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording["place"] or "", 0)):
+        keys = filter(None, (wording["place"], wording["said"]))
+        texts = [wording["default"].name, *wording["current"].values(), *map(page.text, keys)]
+        if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording["own"]):
+            (usual if wording["place"] else rare)[wording["situation"]].append(wording)
     is_open = bool(q.strip() or state)
     return page.render("bot_texts.html", bot=bot, usual=usual, rare=rare, is_open=is_open, q=q, state=state)
 
@@ -84,10 +74,10 @@ async def show(page: Page) -> Response:
 async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
     """Return one sentence; an empty text restores the default."""
     bot, name = await page.bot(), page.params["sentence"]
-    wording = next((wording for wording in _wordings(bot) if wording.default.name == name), None)
+    wording = next((wording for wording in _wordings(bot) if wording["default"].name == name), None)
     if wording is None:
         raise refusals.sentence_not_found(sentence=name)
-    saved = {language: wording.own.get(language, "") for language in profiles.LANGUAGES}
+    saved = {language: wording["own"].get(language, "") for language in profiles.LANGUAGES}
     values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else saved
     return {"bot": bot, "wording": wording, "values": values, "saved": saved, "version": version_of(saved)}
 
