@@ -51,8 +51,7 @@ class HttpConnection(web.RequestHandler):
         # of them are line ends at the end.
         self._head_size = self._tail_size = self._blank_size = 0
         self._window = b""  # the last bytes, among which an end of a head may have begun
-        self._deadline = loop.call_later(SILENT_TIMEOUT_S, self.force_close)
-        self._reader: asyncio.TimerHandle | None = None
+        self._deadline = self._reader = loop.call_later(SILENT_TIMEOUT_S, self.force_close)  # the client reads so far
         self._closed = asyncio.Event()  # by the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -68,7 +67,7 @@ class HttpConnection(web.RequestHandler):
         self._wire = self._request = None
         self._has_ended = True
         self._deadline.cancel()
-        self._stop_reader_watch()
+        self._reader.cancel()
         self._server.connections.discard(self)
         self._server.limits.leave(self)
         self._closed.set()
@@ -228,30 +227,24 @@ class HttpConnection(web.RequestHandler):
         """Start the deadline for a client that does not read: its response is held meanwhile."""
         super().pause_writing()
         if self._wire is not None:
-            self._watch_reader(self._wire)
+            self._watch_reader(self._wire, self._wire.get_write_buffer_size())
 
-    def _watch_reader(self, wire: asyncio.Transport) -> None:
-        """Disconnect a caller who has taken fewer than LEAST_READ bytes when the deadline ends."""
-        before = wire.get_write_buffer_size()
+    def _watch_reader(self, wire: asyncio.Transport, pending: int) -> None:
+        self._reader = self._clock.call_later(READER_TIMEOUT_S, self._check_reader, wire, pending)
 
-        def check() -> None:
-            if before - wire.get_write_buffer_size() >= LEAST_READ:
-                self._watch_reader(wire)
-            else:
-                log.info("%s did not read its answer and was disconnected", self.peer or "a caller")
-                wire.abort()
-
-        self._reader = self._clock.call_later(READER_TIMEOUT_S, check)
+    def _check_reader(self, wire: asyncio.Transport, before: int) -> None:
+        """Disconnect a caller who has taken fewer than LEAST_READ bytes since the last look."""
+        pending = wire.get_write_buffer_size()
+        if before - pending >= LEAST_READ:
+            self._watch_reader(wire, pending)
+        else:
+            log.info("%s did not read its answer and was disconnected", self.peer or "a caller")
+            wire.abort()
 
     def resume_writing(self) -> None:
         """Continue writing: the client has taken what was pending."""
-        self._stop_reader_watch()
+        self._reader.cancel()
         super().resume_writing()
-
-    def _stop_reader_watch(self) -> None:
-        if self._reader is not None:
-            self._reader.cancel()
-            self._reader = None
 
 
 def _cut(data: bytes) -> list[bytes]:

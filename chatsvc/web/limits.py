@@ -11,12 +11,10 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chatsvc.web.connection import HttpConnection
-
-T = TypeVar("T")
 
 IDLE_S = 1.0  # before an idle connection is closed in favour of another one
 WAIT_S = 5.0  # for which a connection over the limits waits
@@ -24,12 +22,6 @@ LOOKED_AT = 16  # waiting connections of an address that are asked whether they 
 LOOK_EVERY_S = 0.1
 WAITING_FACTOR = 4  # waiting connections for each one that `limits.connections` allows
 MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are unknown
-
-
-def _decrement(counts: Counter[T], name: T) -> None:
-    counts[name] -= 1
-    if not counts[name]:
-        del counts[name]
 
 
 class ConnectionLimits:
@@ -58,14 +50,15 @@ class ConnectionLimits:
         if sum(map(len, self._waiting.values())) > WAITING_FACTOR * self._connections:
             crowd = max(self._waiting.values(), key=len)
             next(reversed(crowd)).abort()
-        self._look_for_idle()
+        if not self._is_looking:
+            self._look_for_idle()
 
     def leave(self, connection: HttpConnection) -> None:
         """Forget a connection that is closed."""
         self._idle.pop(connection, None)
         key = self._key_of.pop(connection, None)
         if key is not None:
-            _decrement(self._keys, key)
+            self._keys[key] -= 1
         if not self._stop_waiting(connection) and connection in self._counted:
             self._uncount(connection)
 
@@ -83,7 +76,7 @@ class ConnectionLimits:
         """Note that a connection is kept for its next request. It counts again."""
         key = self._key_of.pop(connection, None)
         if key is not None:
-            _decrement(self._keys, key)
+            self._keys[key] -= 1
         if connection not in self._counted:
             self._counted.add(connection)
             self._shares[connection.share] += 1
@@ -105,9 +98,11 @@ class ConnectionLimits:
         self._shares[share] += 1
         return True
 
-    def release_request(self, share: str) -> None:
-        """Stop counting a forwarded request."""
-        _decrement(self._shares, share)
+    def release_request(self, share: str | None) -> None:
+        """Stop counting a forwarded request, or a connection."""
+        self._shares[share] -= 1
+        if not self._shares[share]:
+            del self._shares[share]
 
     def take_bytes(self, size: int) -> bool:
         """Count bytes of an unknown sender's body. Return False, and count nothing, if they are too many."""
@@ -125,7 +120,7 @@ class ConnectionLimits:
 
     def _uncount(self, connection: HttpConnection) -> None:
         self._counted.remove(connection)
-        _decrement(self._shares, connection.share)
+        self.release_request(connection.share)
         if self._waiting:
             self._admit_next(connection.share)
 
@@ -154,16 +149,11 @@ class ConnectionLimits:
         return timer is not None
 
     def _look_for_idle(self) -> None:
-        """Close idle connections in favour of those that wait, now and as long as there are such."""
-        if self._is_looking or not self._waiting:
-            return
-        self._close_idle()
-        self._is_looking = True
-        asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look_again)
-
-    def _look_again(self) -> None:
-        self._is_looking = False
-        self._look_for_idle()
+        """Close idle connections in favour of those that wait, as long as there are such."""
+        self._is_looking = bool(self._waiting)
+        if self._waiting:
+            self._close_idle()
+            asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look_for_idle)
 
     def _close_idle(self) -> None:
         """Close, for each share that waits, the connection whose room it could take and that has been idle longest."""
