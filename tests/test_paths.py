@@ -16,7 +16,7 @@ TODAY = {
     "message without a model": (56, 266),
     "message with a model": (51, 184),
     "form of the dashboard": (40, 162),
-    "key create": (32, 109),
+    "key create": (32, 106),
 }
 AIR = 1.1
 

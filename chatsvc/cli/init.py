@@ -40,7 +40,7 @@ def init(ctx: click.Context, directory: Path | None, operator: str | None, as_js
         _make(file)
     if directory is not None or named is not None:
         ctx.find_root().obj = str(file)
-    if (owner := owner_of(config.read(file).data_dir())) > 0:
+    if (owner := owner_of(config.read(file).data_dir)) > 0:
         run_as(owner)
     loaded = load_config(ctx)
     created = call(ctx, "init", operator=operator)

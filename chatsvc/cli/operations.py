@@ -141,7 +141,7 @@ def _of_kind(name: str, kind: Any) -> Decorator:
         names = [names[0].removesuffix("s"), name]
     if isinstance(kind, Called):
         attributes["metavar"], kind = kind.metavar, kind.kind
-    attributes |= {"is_flag": True} if kind is bool else {"metavar": kind} if isinstance(kind, str) else {"type": kind}
+    attributes |= {"is_flag": True, "default": None} if kind is bool else {"metavar": kind} if isinstance(kind, str) else {"type": kind}
     return option(*names, **attributes)
 
 
@@ -196,7 +196,7 @@ def operation(
     def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:
         if confirm and not given.pop("yes"):
             raise click.UsageError(f"{confirm}: add --yes")
-        given = arguments(given) if arguments else {key: value for key, value in given.items() if value is not False}
+        given = arguments(given) if arguments else given
         result = call_all(ctx, name, most=given.pop("limit", None), **given) if pages else call(ctx, name, **given)
         if prints and not as_json:
             prints(result)

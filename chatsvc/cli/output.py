@@ -35,7 +35,7 @@ def load_document(ctx: click.Context) -> ConfigDocument:
         if path is not None:
             refuse_root(path)
         document = config.read(path)
-        refuse_root(document.data_dir())
+        refuse_root(document.data_dir)
         root.meta[DOCUMENT] = document
     loaded: ConfigDocument = root.meta[DOCUMENT]
     return loaded

@@ -16,7 +16,7 @@ KEEP_IT = "Keep the signing key now: it is not shown again."
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
-    if given.pop("pull") == (given["url"] is not None):
+    if bool(given.pop("pull")) == (given["url"] is not None):
         raise click.UsageError("give a URL or --pull, one of them")
     return {**given, "events": list(given["events"])}
 

@@ -37,19 +37,16 @@ DATA_DIR = "data"
 
 
 class ConfigDocument(NamedTuple):
-    """A parsed configuration file whose settings are not yet interpreted; `path` None: no file."""
+    """A parsed configuration file whose settings are not yet interpreted; `path` None: no file.
+
+    `data_dir` is the setting of this name alone, the default if it is faulty. `names_store`: the store is one of several processes.
+    """
 
     path: Path | None
     source: Source
     node: Node | None
-
-    def data_dir(self) -> Path:
-        """Return the setting `data_dir` alone; the default if it is faulty."""
-        return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
-
-    def names_store(self) -> bool:
-        """Return whether the settings name a store of several processes."""
-        return Section(self.source._replace(faults=[]), self.node, "").section("store").gives("url")
+    data_dir: Path
+    names_store: bool
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
@@ -74,10 +71,12 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
 
 def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDocument:
     """Read and parse a configuration file. Opens no other file; raises ConfigError."""
-    if path is None:
-        return ConfigDocument(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
-    source = Source(str(path), path.absolute().parent, environ, [])
-    return ConfigDocument(path.absolute(), source, parse(read_text(path), source.file))
+    source, node = Source("(no configuration file)", Path.cwd(), environ, []), None
+    if path is not None:
+        source = Source(str(path), path.absolute().parent, environ, [])
+        path, node = path.absolute(), parse(read_text(path), source.file)
+    root = Section(source._replace(faults=[]), node, "")
+    return ConfigDocument(path, source, node, root.folder("data_dir", DATA_DIR), root.section("store").gives("url"))
 
 
 def build(document: ConfigDocument) -> Config:

@@ -42,7 +42,7 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
     deadline = time.monotonic() + WAIT_S
     while True:
         # Over a store of several processes a command works beside them, whether or not the one on this machine answers.
-        service = None if document.names_store() else connect(document.data_dir())
+        service = None if document.names_store else connect(document.data_dir)
         if service is not None:
             return ask(service, operation, arguments, target)
 
@@ -56,7 +56,7 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
         except FolderInUse:
             # A server that starts or stops, or another command: both are short.
             if time.monotonic() > deadline:
-                raise refusals.folder_held(folder=str(document.data_dir())) from None
+                raise refusals.folder_held(folder=str(document.data_dir)) from None
             time.sleep(0.02)
 
 

@@ -166,7 +166,7 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
     folder = str(settings.folder)
     files = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not is_writable(existing):
-        user = owner_of(config.data_dir) if config.data_dir.exists() else "its owner"
+        user = user_name(config.data_dir.stat().st_uid) if config.data_dir.exists() else "its owner"
         yield Finding.fault("backups", "backups_read_only", folder=folder, place=str(existing), user=user)
     elif not files:
         yield Finding.warning("backups", "backups_none", folder=folder)
@@ -177,10 +177,6 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
 
 
 PACKAGED = "chatsvc"  # the user of the Debian package
-
-
-def owner_of(folder: Path) -> str:
-    return user_name(folder.stat().st_uid)
 
 
 def is_packaged() -> bool:
