@@ -1,6 +1,7 @@
-"""Queries of accounts, with their monthly allowances: create, list, read, change and delete.
+"""Queries of accounts, with their monthly allowances: create, list, read, change and delete; and of API keys (help/interface.md 3.1).
 
-Deletion only marks an account; `sweep` removes its records in batches. Also the visibility of an imported account.
+Deletion only marks an account; `sweep` removes its records in batches. Also the visibility of an imported account. Only
+digests of keys are stored.
 """
 
 import json
@@ -9,10 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, ApiKey, Bot
-from chatsvc.store import keys
 from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
-from chatsvc.store.database import Connection, assign, reads, writes
-from chatsvc.store.owners import Accounts, listed
+from chatsvc.store.database import Connection, assign, quick, reads, writes
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
 _COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
@@ -86,7 +86,7 @@ hold = writes(holding)  # behind the writes that were queued before it
 
 def holding_and_key(connection: Connection, account_id: str, digest: bytes | None) -> tuple[Holding | None, ApiKey | None]:
     """Read within a unit an account, and the key with this digest."""
-    return holding(connection, account_id), keys.found(connection, digest) if digest is not None else None
+    return holding(connection, account_id), key_in(connection, digest) if digest is not None else None
 
 
 @writes
@@ -134,3 +134,51 @@ def sweep(connection: Connection) -> bool:
         if connection.execute(statement, (row[0], _SWEEP_BATCH)).rowcount >= _SWEEP_BATCH:
             break
     return True
+
+
+_KEY = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
+
+_OF_KEY = ", ".join(f"k.{name}" for name in _KEY.split(", "))
+_OF_SOME = f"{SOME_ACCOUNTS} CROSS JOIN api_keys k ON k.account_id = o.id"
+_OF_ALL = "api_keys k CROSS JOIN accounts o ON o.id = k.account_id AND o.deleted_at IS NULL"
+
+
+@writes
+def create_key(connection: Connection, key: ApiKey, digest: bytes) -> None:
+    """Write a new key."""
+    connection.execute(f"INSERT INTO api_keys (digest, {_KEY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (digest, *key))
+
+
+def key_in(connection: Connection, digest: bytes) -> ApiKey | None:
+    """Find the key with this digest within a unit, revoked and expired ones too."""
+    row = connection.execute(f"SELECT {_KEY} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
+    return ApiKey(*row) if row else None
+
+
+find_key = quick(key_in)
+
+
+@reads
+def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
+    """Read keys, oldest first, behind the one created at `after` with that id. Those of deleted accounts are left out."""
+    owned = _OF_ALL if accounts is None else _OF_SOME
+    rows = connection.execute(
+        f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
+        (listed(accounts), *(after or (-1, "")), limit),
+    )
+    return [ApiKey(*row) for row in rows]
+
+
+@writes
+def revoke_key(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
+    """Revoke a key of these accounts (None for all) for good, the first time counts. Return None if there is none."""
+    revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_KEY}"
+    row = connection.execute(revoke, (listed(accounts), now, key_id)).fetchone()
+    return ApiKey(*row) if row else None
+
+
+@writes
+def note_use(connection: Connection, uses: Mapping[str, int]) -> None:
+    """Write when keys were last used: `uses` maps a key's id to the instant."""
+    rows = [(instant, key_id) for key_id, instant in uses.items()]
+    connection.executemany("UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?", rows)

@@ -9,17 +9,7 @@ from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage, first_delivery
 from chatsvc.domain.hand_off import OPERATOR
 from chatsvc.store import captures, day_counts, mail_notices
-from chatsvc.store.captures import (
-    APPOINTMENT,
-    REQUEST,
-    CaptureChange,
-    NewCapture,
-    RecordState,
-    appointments_of,
-    change_request,
-    remember,
-    state_of,
-)
+from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, NewCapture, RecordState
 from chatsvc.store.channel_messages import NoticeSentence, addressed, say
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
@@ -76,7 +66,7 @@ def set_appointment(
     if row is None:
         return None
     number, request_id, conversation = row
-    old = state_of(connection, request_id)
+    old = captures.state_of(connection, request_id)
     if move is not None and (move.date, move.time) == (old.date, old.time):
         move = None
     status = change.status if change.status != old.status else None
@@ -96,9 +86,9 @@ def set_appointment(
             values = (date.fromisoformat(old.end_date) + later).isoformat(), old.number
             connection.execute("UPDATE requests SET end_date = ? WHERE number = ?", values)
         _settle(connection, old, status or old.status or "", now)
-        remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
+        captures.remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
     if change.note is not None or change.assignee is not None:
-        change_request(connection, request_id, accounts, change._replace(status=None), now, by)
+        captures.change_request(connection, request_id, accounts, change._replace(status=None), now, by)
     decision = "refused" if kind == "refuse" else status if status == "canceled" else "moved" if move else status
     if announcement and decision in ("confirmed", "moved", "canceled", "refused"):
         _announce(connection, number, conversation, old.number, announcement, decision, now, by)
@@ -110,16 +100,16 @@ def decide(
     connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str, announcement: Announcement | None
 ) -> bool:
     """Accept or refuse the change that waits for the team, and tell the customer. Return False where nothing waits."""
-    if change_request(connection, request_id, accounts, CaptureChange(), now) is None:
+    if captures.change_request(connection, request_id, accounts, CaptureChange(), now) is None:
         return False
-    old = state_of(connection, request_id)
+    old = captures.state_of(connection, request_id)
     if not old.change:
         return False
     change = json.loads(old.change)
     if accepts:
         captures.apply_change(connection, old, change, now, by)
     else:
-        remember(connection, old.number, {"at": now, "by": by, "kind": "refuse", "before": old.state()})
+        captures.remember(connection, old.number, {"at": now, "by": by, "kind": "refuse", "before": old.state()})
     row = connection.execute("SELECT number, status FROM appointments WHERE request = ?", (old.number,)).fetchone()
     _settle(connection, old, row[1] if row else "done", now)
     if announcement and row:
@@ -158,11 +148,11 @@ def _announce(
             day_counts.note_response(connection, conversation, now)
         if announcement.mail_to:
             mail_notices.note_decision(connection, number, message, announcement.mail_to, now)
-    remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": announcement.refusal})
+    captures.remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": announcement.refusal})
 
 
 def _appointment(connection: Connection, number: int) -> Appointment:
-    return appointments_of(connection.execute(_READ, (number,)))[0]
+    return captures.appointments_of(connection.execute(_READ, (number,)))[0]
 
 
 @writes
@@ -184,4 +174,4 @@ def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointmen
         """,
         (bot_id, since),
     )
-    return appointments_of(rows.fetchall())
+    return captures.appointments_of(rows.fetchall())

@@ -178,29 +178,27 @@ def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int,
         """,
         (bot_id, chosen.changed_at, chosen.change, limit, start, chosen.group_id, json.dumps(list(chosen.words)), other),
     ).fetchall()
-    return [_group(connection, bot_id, row, wordings) for row in rows]
-
-
-def _group(connection: Connection, bot_id: str, row: Sequence[int], wordings: int) -> UnansweredGroup:
-    group_id, times, last_asked_at, state = row
-    of_group = connection.execute(
-        """
-        SELECT number, question, language FROM unanswered_questions
-        WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
-        """,
-        (bot_id, group_id, wordings),
-    ).fetchall()
-    channels = connection.execute(
-        """
-        SELECT DISTINCT a.channel FROM unanswered_askers a JOIN unanswered_questions q ON q.number = a.question
-        WHERE q.bot_id = ? AND q.group_id = ? ORDER BY a.channel
-        """,
-        (bot_id, group_id),
-    ).fetchall()
-    (number, question, language), *_ = of_group
-    asked, answered = [wording for _, wording, _ in of_group], None if state < 0 else bool(state)
-    names = [name for (name,) in channels]
-    return UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, answered, group_id)
+    read_groups: list[UnansweredGroup] = []
+    for group_id, times, last_asked_at, state in rows:
+        of_group = connection.execute(
+            """
+            SELECT number, question, language FROM unanswered_questions
+            WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
+            """,
+            (bot_id, group_id, wordings),
+        ).fetchall()
+        channels = connection.execute(
+            """
+            SELECT DISTINCT a.channel FROM unanswered_askers a JOIN unanswered_questions q ON q.number = a.question
+            WHERE q.bot_id = ? AND q.group_id = ? ORDER BY a.channel
+            """,
+            (bot_id, group_id),
+        ).fetchall()
+        (number, question, language), *_ = of_group
+        asked, answered = [wording for _, wording, _ in of_group], None if state < 0 else bool(state)
+        names = [name for (name,) in channels]
+        read_groups.append(UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, answered, group_id))
+    return read_groups
 
 
 @reads
@@ -298,40 +296,36 @@ def mask(connection: Connection, masked: Sequence[Masked]) -> None:
     for number, folded, wording, group_id in masked:
         if folded is None:
             continue
-        _merge(connection, number, folded)
+        # Another question of the same text is merged into this one.
+        other = connection.execute(
+            """
+            SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o
+            ON o.bot_id = q.bot_id AND o.folded = ? AND o.number <> q.number WHERE q.number = ?
+            """,
+            (folded, number),
+        ).fetchone()
+        if other is not None:
+            connection.execute(
+                """
+                INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
+                SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
+                ON CONFLICT (question, channel, user_id) DO UPDATE SET
+                    times = unanswered_askers.times + excluded.times,
+                    last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
+                """,
+                (number, other[0]),
+            )
+            _delete(connection, [other[:1]])
+            connection.execute(
+                """
+                UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?),
+                    last_asked_at = max(last_asked_at, ?)
+                WHERE number = ?
+                """,
+                (*other[1:], number),
+            )
         connection.execute(
             "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1, group_id = ? WHERE number = ?",
             (folded, wording, number if group_id is None else group_id, number),
         )
         connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
-
-
-def _merge(connection: Connection, number: int, folded: str) -> None:
-    """Merge another question of the same text into this one, and delete it."""
-    other = connection.execute(
-        """
-        SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o
-        ON o.bot_id = q.bot_id AND o.folded = ? AND o.number <> q.number WHERE q.number = ?
-        """,
-        (folded, number),
-    ).fetchone()
-    if other is None:
-        return
-    connection.execute(
-        """
-        INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
-        SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
-        ON CONFLICT (question, channel, user_id) DO UPDATE SET
-            times = unanswered_askers.times + excluded.times,
-            last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
-        """,
-        (number, other[0]),
-    )
-    _delete(connection, [other[:1]])
-    connection.execute(
-        """
-        UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?), last_asked_at = max(last_asked_at, ?)
-        WHERE number = ?
-        """,
-        (*other[1:], number),
-    )

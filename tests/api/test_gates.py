@@ -18,7 +18,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.plans import Plan
 from chatsvc.engines import Reply
 from chatsvc.services.accounts import accounts, bots, keys, webhooks
-from chatsvc.store import keys as stored_keys
+from chatsvc.store import accounts as stored_accounts
 from chatsvc.store.tables import CONVERSATION, TABLES
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
@@ -179,7 +179,7 @@ async def test_anything_odd_about_the_header_is_an_invalid_key_without_a_look_up
     def no_look_up(*_: object) -> None:
         raise AssertionError("the key was looked up")
 
-    monkeypatch.setattr(stored_keys, "find", no_look_up)
+    monkeypatch.setattr(stored_accounts, "find_key", no_look_up)
     key = caller.key
     forms = {
         "key": key,

@@ -13,7 +13,7 @@ from chatsvc.domain.models import ApiKey, Entry
 from chatsvc.engines import Knowledge
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-from chatsvc.store import accounts, bots, keys, knowledge
+from chatsvc.store import accounts, bots, knowledge
 from chatsvc.store.database import Database
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from tests.fakes import START
@@ -35,7 +35,7 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     db, secret = on_postgres, key_rules.generate()
     cache = AccountCache(db, db.versioned)
     assert await cache.key(secret) is None
-    await keys.create(db, ApiKey("key", "account", None, "csk_", START, None, None, None), key_rules.digest(secret))
+    await accounts.create_key(db, ApiKey("key", "account", None, "csk_", START, None, None, None), key_rules.digest(secret))
     key = await cache.key(secret)
     assert key is not None
     state = await cache.of_key(key)
@@ -50,7 +50,7 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     for change in (
         lambda: accounts.update(db, "account", {"plan": "starter"}),
         lambda: bots.update(db, new_bot(), {"active": False}),
-        lambda: keys.revoke(db, "key", None, START),
+        lambda: accounts.revoke_key(db, "key", None, START),
     ):
         await change()
         assert not cache.confirm(state, await version(db))

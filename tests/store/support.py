@@ -11,7 +11,7 @@ from typing import TypeVar
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
-from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
+from chatsvc.store import accounts, bots, exchanges, knowledge, unanswered
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
 from tests.fakes import START
@@ -102,7 +102,7 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
         question = unanswered.AskedQuestion(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))
         await unanswered.note(db, bot_id, question, START)
         key = ApiKey(str(uuid.uuid4()), account_id, f"label of {bot_id}", "csk_prefix", START, None, None, START)
-        await keys.create(db, key, b"digest " + bot_id.encode())
+        await accounts.create_key(db, key, b"digest " + bot_id.encode())
 
 
 async def chat(db: Database, **fields: object) -> exchanges.Counts | None:

@@ -11,7 +11,7 @@ import pytest
 from chatsvc.domain.analytics import UsageRow, UsageTotals
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import accounts, bots, conversations, day_counts, exchanges, keys, knowledge, unanswered
+from chatsvc.store import accounts, bots, conversations, day_counts, exchanges, knowledge, unanswered
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.conftest import Open
@@ -238,7 +238,7 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     assert not await accounts.delete(db, SECRET, START)
     assert await db.read(lambda connection: accounts.holding(connection, SECRET)) is None
     assert [account.id for account, _ in await accounts.page(db, None, "2026-11", 20)] == ["acme"]
-    await keys.note_use(db, dict.fromkeys(ids, START + 99))
+    await accounts.note_use(db, dict.fromkeys(ids, START + 99))
     batches = 0
     while await accounts.sweep(db):
         batches += 1
@@ -254,9 +254,9 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
         == digests
     )
     assert [line for line in dump(path) if line in others] == others
-    assert (await keys.find(db, f"digest {SECRET} bot 1".encode())) is not None
-    assert await keys.page(db, None, 10) == await keys.page(db, ["acme"], 10)
-    assert await keys.revoke(db, ids[0], None, START) is None
+    assert (await accounts.find_key(db, f"digest {SECRET} bot 1".encode())) is not None
+    assert await accounts.page_of_keys(db, None, 10) == await accounts.page_of_keys(db, ["acme"], 10)
+    assert await accounts.revoke_key(db, ids[0], None, START) is None
     await db.close()
     # Not in free pages of the file either. The digests of this test spell the name; real ones are hashes.
     raw = (await asyncio.to_thread(path.read_bytes)).replace(f"digest {SECRET}".encode(), b"")

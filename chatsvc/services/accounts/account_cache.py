@@ -14,7 +14,7 @@ from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
-from chatsvc.store import accounts, keys
+from chatsvc.store import accounts
 from chatsvc.store.database import Database, StoreUnavailable, Unit, Versioned
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class AccountCache:
             return state.keys[digest]
         if not key_rules.is_well_formed(secret):
             return None
-        key = await keys.find(self._db, digest)
+        key = await accounts.find_key(self._db, digest)
         if key is None or key.account_id is None:
             return key
         if self._versioned is None:
@@ -145,7 +145,7 @@ class AccountCache:
         if not uses:
             return
         try:
-            await keys.note_use(self._db, uses)
+            await accounts.note_use(self._db, uses)
         except BaseException:
             self.key_uses = {**uses, **self.key_uses}
             raise

@@ -9,7 +9,7 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
-from chatsvc.store import keys as stored
+from chatsvc.store import accounts as stored
 
 
 async def create(
@@ -37,7 +37,7 @@ async def create(
         revoked_at=None,
         last_used_at=None,
     )
-    await stored.create(services.db, key, keys.digest(secret))
+    await stored.create_key(services.db, key, keys.digest(secret))
     return NewKey(key, keys.status(key, now), secret)
 
 
@@ -49,7 +49,7 @@ async def list_all(
     if services.account_cache.key_uses:
         await services.account_cache.flush_key_uses()
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    rows = await stored.page(services.db, chosen, limit + 1, position)
+    rows = await stored.page_of_keys(services.db, chosen, limit + 1, position)
     page = paging.page_of(rows, limit, lambda key: paging.position(key.created_at, key.id))
     now = services.clock()
     return ResultPage([ListedKey(key, keys.status(key, now)) for key in page.items], page.next)
@@ -58,7 +58,7 @@ async def list_all(
 async def revoke(services: Services, caller: Caller, *, key: str) -> ListedKey:
     """Revoke a key for good, from the next request on."""
     now = services.clock()
-    revoked = await stored.revoke(services.db, key, caller.scope.accounts, now)
+    revoked = await stored.revoke_key(services.db, key, caller.scope.accounts, now)
     if revoked is None:
         raise refusals.key_not_found(key=key)
     services.account_cache.invalidate_keys()
