@@ -173,13 +173,13 @@ _SAME, _NEXT_OF_BOT, _NEXT = (
 class TranscriptPosition(NamedTuple):
     """Position of an export of conversations.
 
-    told: number of the last message read. until: number of the last message when the conversation was begun.
+    read_to: number of the last message read. until: number of the last message when the conversation was begun.
     """
 
     bot_id: str
     channel: str = ""
     user_id: str = ""
-    told: int = 0
+    read_to: int = 0
     until: int = 0
 
 
@@ -206,7 +206,7 @@ def walk(
     position, room = after or TranscriptPosition(bot_id or ""), EXPORT_PAGE
     parts: list[Part] = []
     while room > 0:
-        begins = position.told >= position.until
+        begins = position.read_to >= position.until
         statement = _SAME if not begins else _NEXT if bot_id is None else _NEXT_OF_BOT
         row: tuple[Any, ...] | None = connection.execute(statement, (listed(accounts), *position[:3])).fetchone()
         if begins and row is None:
@@ -215,7 +215,7 @@ def walk(
             last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
             position = TranscriptPosition(row[1], row[2], row[3], 0, last)
         messages: list[Message] = []
-        told = position.until
+        read_to = position.until
         if row is not None:
             room -= _EACH
             rows = connection.execute(
@@ -223,17 +223,17 @@ def walk(
                 SELECT number, id, role, content, created_at FROM messages
                 WHERE conversation = ? AND number BETWEEN ? AND ? ORDER BY number
                 """,
-                (row[-1], position.told + 1, position.until),
+                (row[-1], position.read_to + 1, position.until),
             )
             for number, *message in rows:
                 messages.append(Message(*message))
                 room -= len(message[2]) + _EACH
                 if room <= 0:
                     rows.close()
-                    told = number
+                    read_to = number
                     break
-        position = position._replace(told=told)
-        parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= position.until))
+        position = position._replace(read_to=read_to)
+        parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, read_to >= position.until))
     return parts, position
 
 

@@ -150,7 +150,7 @@ class Overdue(NamedTuple):
 
     account_id: str
     conversation: Conversation
-    said: str
+    words: str
 
 
 @reads
@@ -191,7 +191,7 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
 
 
 class TeamNotice(NamedTuple):
-    """A visitor who waits and of whom the team was not told. `said` are the last words."""
+    """A visitor who waits and of whom the team was not told. `words` are the last ones."""
 
     conversation: int
     since: int
@@ -199,7 +199,7 @@ class TeamNotice(NamedTuple):
     bot_id: str
     account_id: str
     channel: str
-    said: str
+    words: str
 
 
 @reads

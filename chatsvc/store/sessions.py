@@ -234,8 +234,8 @@ def passed(connection: Connection, attempt: SignInAttempt) -> None:
 
 def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
     """Take back an attempt that was neither right nor wrong."""
-    one = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
-    connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({one})", [(key, attempt.attempted_at) for key in attempt.keys])
+    latest = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
+    connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({latest})", [(key, attempt.attempted_at) for key in attempt.keys])
 
 
 withdraw = writes(_withdraw)

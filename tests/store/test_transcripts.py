@@ -60,7 +60,7 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     assert place is not None
     await chat(db, user_id="a", text="later")
     texts: list[str] = []
-    while place is not None and place.user_id == "a" and place.told < place.until:
+    while place is not None and place.user_id == "a" and place.read_to < place.until:
         parts, place = await conversations.walk(db, None, None, place)
         texts += [message.content for part in parts for message in part.messages]
     assert texts == ["reply to hello", "hello", "reply to hello"]

@@ -63,13 +63,13 @@ def worded(visitors: Sequence[WaitingVisitor], platforms: Mapping[str, Platform]
     language = "tr" if visitors[0].bot.language == "tr" else "en"
     if len(visitors) == 1:
         ((notice, bot, url),) = visitors
-        words = _shortened(notice.said, _MOST_SAID)
+        words = _shortened(notice.words, _MOST_SAID)
         text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice, platforms), said=words)
         return WordedNotice(text, [(_text(language, "open"), url)])
     lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
     for number, (notice, bot, url) in enumerate(visitors, start=1):
         name = _shortened(bot.name, _MOST_NAME)
-        words = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
+        words = _shortened(" ".join(notice.words.split()), _MOST_SAID_OF_SEVERAL)
         lines.append(f"{number}. {name} ({_channel(notice, platforms)}): “{words}”")
         buttons.append((f"{number}. {name}", url))
     return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
