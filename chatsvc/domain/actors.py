@@ -47,6 +47,11 @@ class Scope(NamedTuple):
         """Return the ids of the accounts in the scope, None for all."""
         return None if self.roles is None else list(self.roles)
 
+    @property
+    def only_account(self) -> str | None:
+        """Return the account of a scope that has one alone."""
+        return next(iter(self.roles)) if self.roles is not None and len(self.roles) == 1 else None
+
 
 EVERYTHING = Scope(None)
 

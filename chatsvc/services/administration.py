@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from chatsvc import background
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, SettingChange, Unchanged
+from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
@@ -252,31 +252,32 @@ def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
     """Perform an operation and return the use-case's result.
 
-    Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses. An operation that
-    cannot be recorded in the audit log is not performed. Its record is not in one transaction with it, since some take several and
-    some send; written before, none is missing after a crash.
+    Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses.
     """
     operation = find(name)
     if operation.role is None and operation.effect is not ENTER and caller.session is None:
         # Not recorded: strangers could evict the other records.
         raise refusals.session_needed()
+
     role = least_role(name, arguments)
-    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments), own=role is None)
+    # Only what looks like an id, since somebody may type a secret in its place.
+    ids = {kind: value for kind in RECORDS if isinstance(value := arguments.get(kind), str) and _UUID.fullmatch(value)}
+    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, ids, own=role is None)
     try:
-        account_id, scope = await _authorised(services, caller.scope, name, role, arguments)
+        account_id, permitted = await _authorised(services, caller.scope, name, role, arguments)
     except Refused as fault:
         if operation.effect in (CHANGE, EXPORT):
             # A missing record belongs to no account.
-            within = _only(caller.scope) if fault.code == refusals.forbidden.code else None
+            within = caller.scope.only_account if fault.code == refusals.forbidden.code else None
             await audit.record(services.db, act._replace(account_id=within, outcome="refused"))
         raise
     background.ACCOUNT.set(account_id or caller.actor.id)
-    act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
-    use_case = operation.function()
+    act, narrowed = act._replace(account_id=account_id), caller._replace(scope=permitted)
+
     if operation.effect is CHANGE:
         # A caller who goes meanwhile leaves no half of a change behind.
-        return await asyncio.shield(_recorded(services, narrowed, act, arguments, use_case(services, narrowed, **arguments)))
-    result = await use_case(services, narrowed, **arguments)
+        return await asyncio.shield(_change(services, narrowed, operation, act, arguments))
+    result = await operation.function()(services, narrowed, **arguments)
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))
     elif operation.effect is ENTER:
@@ -284,39 +285,38 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     return result
 
 
-async def _recorded(
-    services: Services, caller: Caller, act: AuditRecord, arguments: Mapping[str, Any], work: Coroutine[Any, Any, Any]
-) -> Any:
+async def _change(services: Services, caller: Caller, operation: Operation, act: AuditRecord, arguments: Mapping[str, Any]) -> Any:
+    """Record an operation, run it, and complete the record with its outcome.
+
+    An operation that cannot be recorded is not performed. Its record is not in one transaction with it, since some take several and some
+    send; written before, none is missing after a crash.
+    """
     # Imported on use, as use-cases are: the command line reads OPERATIONS alone.
     from chatsvc.services import audit_changes
 
-    number: int | None
+    act = act._replace(number=await audit.record(services.db, act), outcome="failed")
+    before = await audit_changes.settings_of(services, caller, act.operation, arguments)
     try:
-        number = await audit.record(services.db, act)
-        before = await audit_changes.settings_of(services, caller, act.operation, arguments)
-    except BaseException:
-        work.close()
-        raise
-    account_id, ids, outcome, changes = act.account_id, act.ids, "failed", list[SettingChange]()
-    try:
-        result = await work
+        result = await operation.function()(services, caller, **arguments)
         if isinstance(result, Unchanged):
-            await audit.forget(services.db, number)
-            number, result = None, result.result
-        new_account_id, new_ids = _made(result)
-        account_id, ids, outcome = account_id or new_account_id, {**ids, **new_ids}, "done"
+            await audit.forget(services.db, act.number)
+            act, result = act._replace(outcome=None), result.result
+        else:
+            account_id, ids = _made(result)
+            act = act._replace(account_id=act.account_id or account_id, ids={**act.ids, **ids}, outcome="done")
     except Refused:
-        outcome = "refused"
+        act = act._replace(outcome="refused")
         raise
     finally:
         try:
-            if outcome == "done" and before:
-                changes = audit_changes.compare(before, await audit_changes.settings_of(services, caller, act.operation, arguments))
-            if number is not None:
-                await audit.settle(services.db, number, account_id, ids, outcome, changes)
+            if act.outcome == "done" and before:
+                after = await audit_changes.settings_of(services, caller, act.operation, arguments)
+                act = act._replace(changes=tuple(audit_changes.compare(before, after)))
+            if act.outcome is not None:
+                await audit.settle(services.db, act)
         except StoreUnavailable as fault:
             # The caller gets the result of the operation itself.
-            log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)
+            log.error("the outcome of an administrative operation is not recorded (%s): %s", act.outcome, fault)
     return result
 
 
@@ -326,10 +326,9 @@ async def _authorised(
     """Find the account concerned and those where the caller may perform the operation. Raises Refused, outside the scope as missing."""
     if role is None:
         return None, scope
-    permitted = scope.at_least(role)
+    permitted, account_id = scope.at_least(role), None
     if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
         raise refusals.forbidden(operation=name, role=role.name.lower())
-    account_id: str | None = None
     for kind in OPERATIONS[name].records:
         record_id = arguments.get(kind)
         if kind not in owners.KINDS or not isinstance(record_id, str):
@@ -340,17 +339,7 @@ async def _authorised(
         if owner is not None and not permitted.includes(owner):
             raise refusals.forbidden(operation=name, role=role.name.lower())
         account_id = account_id or owner
-    return account_id or _only(permitted), permitted
-
-
-def _only(scope: Scope) -> str | None:
-    accounts = scope.accounts
-    return accounts[0] if accounts is not None and len(accounts) == 1 else None
-
-
-def _ids(values: Mapping[str, Any]) -> dict[str, str]:
-    """Pick the ids of records. Only what looks like one, since somebody may type a secret in its place."""
-    return {name: value for name in RECORDS if isinstance(value := values.get(name), str) and _UUID.fullmatch(value)}
+    return account_id or permitted.only_account, permitted
 
 
 def _made(result: Any) -> tuple[str | None, dict[str, str]]:

@@ -22,46 +22,42 @@ _LEFT_OUT = frozenset(
 
 async def settings_of(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that an operation may change, by path such as "texts.thanks.tr"; none if the record is missing."""
+    record: Mapping[str, Any] = {}
     try:
-        return dict(_flat("", await _record(services, caller, operation, arguments)))
+        match operation:
+            case "bot.set" | "bot.apply" | "closed.add" | "closed.remove":
+                settings = (await bots.show(services, caller, bot=arguments["bot"]))._asdict()
+                record = {**settings, "profile": None, **profiles.values_of(profiles.load(settings["profile"]))}
+            case "account.set":
+                record = (await accounts.show(services, caller, account=arguments["account"])).account._asdict()
+            case "operator.set":
+                operator = await operators.find(services.db, normalised_email(arguments["email"]))
+                if operator is not None:
+                    record = {**operator._asdict(), "roles": {account: role.name.lower() for account, role in operator.roles.items()}}
+            case "channel.set":
+                of_bot = {channel.channel: channel.settings for channel in await channels.list_all(services, caller, bot=arguments["bot"])}
+                record = of_bot.get(arguments["channel"], {})
+            case "webhook.set":
+                from chatsvc.services.accounts import webhooks  # commands that make accounts and keys start without its HTTP client
+
+                webhook = await webhooks.show(services, caller, bot=arguments["bot"])
+                record = {**webhook._asdict(), "url": (webhook.url or "").partition("?")[0]}  # a query may hold a secret
+            case "request.set" | "appointment.set":
+                from chatsvc.services.conversations import appointments  # the same
+
+                item = await appointments.find(services, caller, record=arguments[operation.partition(".")[0]])
+                appointment = item.appointment
+                when = {} if appointment is None else {"date": appointment.date, "time": appointment.time, "status": appointment.status}
+                record = {"status": item.request.status, "assignee": item.request.assignee, **when}
     except Refused:
         return {}
+    return dict(_flat("", record))
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
     """List what differs, in the order of the paths; at most MOST, with values of at most LONGEST characters."""
     paths = sorted(path for path in before.keys() | after.keys() if before.get(path, "") != after.get(path, ""))
     return [SettingChange(path, _short(before.get(path, "")), _short(after.get(path, ""))) for path in paths[:MOST]]
-
-
-async def _record(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    match operation:
-        case "bot.set" | "bot.apply" | "closed.add" | "closed.remove":
-            settings = (await bots.show(services, caller, bot=arguments["bot"]))._asdict()
-            return {**settings, "profile": None, **profiles.values_of(profiles.load(settings["profile"]))}
-        case "account.set":
-            return (await accounts.show(services, caller, account=arguments["account"])).account._asdict()
-        case "operator.set":
-            operator = await operators.find(services.db, normalised_email(arguments["email"]))
-            if operator is not None:
-                return {**operator._asdict(), "roles": {account: role.name.lower() for account, role in operator.roles.items()}}
-        case "channel.set":
-            for channel in await channels.list_all(services, caller, bot=arguments["bot"]):
-                if channel.channel == arguments["channel"]:
-                    return channel.settings
-        case "webhook.set":
-            from chatsvc.services.accounts import webhooks  # commands that make accounts and keys start without its HTTP client
-
-            webhook = await webhooks.show(services, caller, bot=arguments["bot"])
-            return {**webhook._asdict(), "url": (webhook.url or "").partition("?")[0]}  # a query may hold a secret
-        case "request.set" | "appointment.set":
-            from chatsvc.services.conversations import appointments  # the same
-
-            item = await appointments.find(services, caller, record=arguments[operation.partition(".")[0]])
-            appointment = item.appointment
-            when = {} if appointment is None else {"date": appointment.date, "time": appointment.time, "status": appointment.status}
-            return {"status": item.request.status, "assignee": item.request.assignee, **when}
-    return {}
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

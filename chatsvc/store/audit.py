@@ -5,7 +5,7 @@ each operation and outcome, so that nobody pushes out the records of others. Rep
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chatsvc.domain.actors import Actor, AuditRecord, SettingChange
@@ -57,22 +57,16 @@ def record_in(connection: Connection, entry: AuditRecord) -> int:
 
 
 @writes
-def settle(
-    connection: Connection, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str, changes: Sequence[SettingChange] = ()
-) -> None:
+def settle(connection: Connection, entry: AuditRecord) -> None:
     """Complete a record with the outcome, with account and ids known by now, and with what was changed."""
-    row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
-    if row is None:
-        return
-    settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome, changes=tuple(changes))
-    if _counted(connection, settled) is not None:
-        connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
+    if _counted(connection, entry) is not None:
+        connection.execute("DELETE FROM audit_records WHERE number = ?", (entry.number,))
         return
     connection.execute(
         "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ?, changes = ? WHERE number = ?",
-        (account_id, json.dumps(ids), outcome, _json(changes), number),
+        (entry.account_id, json.dumps(entry.ids), entry.outcome, _json(entry.changes), entry.number),
     )
-    _delete_beyond_share(connection, settled)
+    _delete_beyond_share(connection, entry)
 
 
 @writes

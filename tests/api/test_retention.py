@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from chatsvc import workers
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
-from chatsvc.services.operations import retention
 from chatsvc.store import erasure
 from chatsvc.store import erasure as stored
 from tests.api.support import execute, insert_usage
@@ -34,7 +34,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that every test needs several."""
     monkeypatch.setattr(erasure, "BATCH", 3)
     monkeypatch.setattr(stored, "BATCH", 3)
-    monkeypatch.setattr(retention, "PAUSE_S", 0.0)
+    monkeypatch.setattr(workers, "BETWEEN_BATCHES_S", 0.0)
 
 
 async def counts(caller: Caller, *tables: str) -> list[Any]:
@@ -52,7 +52,7 @@ async def test_a_conversation_goes_with_all_that_hangs_on_it_once_its_last_messa
     await caller.send(SAID, "young")
     assert len((await caller.get("/conversations")).json["data"]) == 3
     clock.advance(DAY_S + 1)
-    await retention.once(caller.app.services)
+    await workers.delete_old(caller.app.services)
     listed = (await caller.get("/conversations")).json
     assert ([one["user_id"] for one in listed["data"]], listed["pagination"]["total"]) == (["young"], 1)
     assert await counts(caller, "messages", "requests", "appointments", "idempotency_keys") == [4, 2, 1, 0]
@@ -85,7 +85,7 @@ async def test_an_event_goes_with_its_attempts_unless_it_was_sent_again_lately_o
         )
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number = :1", numbers[3])
     clock.advance(10 * DAY_S + 1)
-    await retention.once(caller.app.services)
+    await workers.delete_old(caller.app.services)
     assert [row[0] for row in await execute(caller.app, "SELECT number FROM webhook_events ORDER BY number")] == numbers[1:4]
     assert await counts(caller, "webhook_attempts", "requests") == [3, 8]
 
@@ -93,7 +93,7 @@ async def test_an_event_goes_with_its_attempts_unless_it_was_sent_again_lately_o
 async def test_usage_that_can_be_asked_for_stays(caller: Caller, clock: FakeClock) -> None:
     await insert_usage(caller.app, caller, [(START - days * DAY_S * 1000, 1, 1) for days in range(100)])
     before = (await caller.get("/analytics?days=90")).json["data"]
-    await retention.once(caller.app.services)
+    await workers.delete_old(caller.app.services)
     assert (await caller.get("/analytics?days=90")).json["data"] == before
     assert await counts(caller, "usage_records") == [91]
 
@@ -102,7 +102,7 @@ async def test_messages_are_answered_while_much_is_deleted(caller: Caller, clock
     for i in range(40):
         await caller.send("hello", f"v{i}")
     clock.advance(31 * DAY_S)
-    deleting = asyncio.create_task(retention.once(caller.app.services))
+    deleting = asyncio.create_task(workers.delete_old(caller.app.services))
     for i in range(10):
         assert (await caller.send("hello", f"v{i}")).status == 200
     await deleting
@@ -117,5 +117,5 @@ async def test_without_days_nothing_is_deleted(caller: Caller, clock: FakeClock)
     await caller.send("hello", "v")
     caller.app.services.config = replace(caller.app.services.config, retention=Retention(None, None, None))
     clock.advance(10_000 * DAY_S)
-    await retention.once(caller.app.services)
+    await workers.delete_old(caller.app.services)
     assert await counts(caller, "messages", "usage_records") == [2, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from chatsvc import workers
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
@@ -15,7 +16,6 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.knowledge.file_reading import read_files
-from chatsvc.services.operations import retention
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -189,7 +189,7 @@ async def test_questions_go_with_the_days_of_conversations(caller: Caller, engin
     clock.advance(11 * 86_400)
     services = caller.app.services
     services.config = replace(services.config, retention=Retention(30, None, None))
-    await retention.once(services)
+    await workers.delete_old(services)
     assert {one["question"]: one["count"] for one in await groups(caller)} == {"do you mend all umbrellas": 1}
 
 

@@ -28,7 +28,7 @@ from chatsvc.services.conversations import handling
 from chatsvc.services.knowledge import site_reading, unanswered
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
 from chatsvc.services.messages import channel_answers, outbox
-from chatsvc.services.operations import backups, mailer, retention
+from chatsvc.services.operations import backups, mailer
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
@@ -46,7 +46,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "times of last use of keys": (AccountCache, "flush_key_uses"),
     "masking of questions": (unanswered, "mask"),
     "scheduled backup": (backups, "keep"),
-    "retention": (retention, "once"),
+    "retention": (workers, "delete_old"),
     "return of conversations": (handling, "return_overdue"),
     "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),

@@ -218,7 +218,7 @@ async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: c
 
 
 async def test_an_outcome_of_a_record_that_is_gone_is_dropped(app: App) -> None:
-    await audit.settle(app.services.db, 99, None, {}, "done")
+    await audit.settle(app.services.db, AuditRecord(START, ADMIN.actor, "cli", None, "bot.set", {}, "done", 99))
     assert await records(app) == []
 
 
