@@ -33,10 +33,10 @@ Wording = dict[str, Any]
 
 
 def _wordings(bot: Bot) -> list[Wording]:
-    """Return the sentences, each with the bot's own words by language, those in force, and the situation in which the bot says it.
+    """Return the sentences, each with the bot's own words by language and those in force.
 
-    `place` is the key of the sentence's place in the talk, such as "asking for the name", None for a rare sentence; `said` that of what a
-    visitor says before, None where the bot begins.
+    `situation` is where the bot says it, `place` the key of the sentence's place in the talk, such as "asking for the name", None for a
+    rare sentence; `said` is the key of what a visitor says before, None where the bot begins.
     """
     own, wordings = profiles.load(bot.profile).texts, list[Wording]()
     for sentence in bot_files.default_sentences():
