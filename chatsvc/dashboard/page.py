@@ -25,7 +25,7 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services
-from chatsvc.services.team import sessions, shown_once
+from chatsvc.services.team import sessions
 from chatsvc.web.forms import UNKNOWN_SENDER, FormLimits, read_form
 from chatsvc.web.requests import INFO
 
@@ -333,13 +333,13 @@ class Page:
     async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> Response:
         """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
         content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
-        sealed = await shown_once.seal(self.services, self.session.id, content)
-        return put_cookie(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, shown_once.VALID_MS // 1000)
+        sealed = await sessions.seal_to_show(self.services, self.session.id, content)
+        return put_cookie(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, sessions.SHOWN_ONCE_MS // 1000)
 
     async def show_secrets(self) -> Response:
         """Show the secrets of the form before, and delete them from the browser."""
         sealed = self.request.cookies.get(responses.cookie_name(self._public_url, _SHOWN_COOKIE), "")
-        content = await shown_once.take(self.services, self.session.id, sealed)
+        content = await sessions.take_to_show(self.services, self.session.id, sealed)
         shown = self.render("shown.html", **content) if content else self.render("shown_gone.html", status=410)
         return put_cookie(shown, self._public_url, _SHOWN_COOKIE, "", 0)
 

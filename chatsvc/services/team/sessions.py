@@ -1,12 +1,18 @@
 """Sessions of the dashboard: sign in and out, set-up links and passwords.
 
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
+A secret that a page shows once is sealed into a cookie, which any process opens, once: the session's row has its digest until then.
 """
 
+import base64
+import binascii
+import json
 import logging
 import uuid
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from chatsvc.domain import operators, passwords, refusals, times
 from chatsvc.domain.actors import Caller, Scope
@@ -20,7 +26,7 @@ from chatsvc.services.services import Services
 from chatsvc.services.team import own_session, second_factor
 from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.store import accounts as stored_accounts
-from chatsvc.store import mail_notices, owners
+from chatsvc.store import mail_notices, owners, sealing
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
 from chatsvc.store.operators import Credentials
@@ -28,6 +34,8 @@ from chatsvc.store.operators import Credentials
 log = logging.getLogger(__name__)
 
 SEEN_EVERY_MS = 60_000
+_SHOWN_ONCE = "shown once"  # purpose of the key
+SHOWN_ONCE_MS = 600_000
 
 
 async def create(services: Services, _: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
@@ -224,3 +232,27 @@ async def timezone(services: Services, account_id: str) -> str | None:
     state = await services.account_cache.account(account_id)
     bots = sorted(state.bots.values(), key=lambda bot: (bot.created_at, bot.id)) if state else []
     return bots[0].timezone if bots else None
+
+
+async def seal_to_show(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
+    """Encrypt content that a session shows next, within ten minutes. Returns a value that a cookie can hold."""
+    token, until = operators.new_token(), services.clock() + SHOWN_ONCE_MS
+    text = json.dumps({"token": token, "until": until, "content": dict(content)})
+    await stored.update(services.db, session_id, {"to_show": operators.digest(token)})
+    sealed = sealing.seal(services.secret(_SHOWN_ONCE), text, f"{_SHOWN_ONCE} {session_id}")
+    return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
+
+
+async def take_to_show(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
+    """Decrypt content and use it up. None where it is another session's, shown already, expired or changed."""
+    try:
+        sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        sealed_content = json.loads(sealing.unseal_with_any(services.secret.every(_SHOWN_ONCE), sealed, f"{_SHOWN_ONCE} {session_id}"))
+    except (binascii.Error, ValueError, sealing.Unsealable):
+        return None
+    if services.clock() >= sealed_content["until"] or not await stored.take_to_show(
+        services.db, session_id, operators.digest(sealed_content["token"])
+    ):
+        return None
+    content: dict[str, Any] = sealed_content["content"]
+    return content
