@@ -4,32 +4,12 @@ import pytest
 
 from chatsvc.domain import knowledge_findings
 from chatsvc.domain.models import Bot, Entry
+from tests.tables import rows
 
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "setting", "value"),
-    [
-        ("Telefon", "Bizi 0212 555 01 02 numarasından arayın.", "phone", "0212 555 01 02"),
-        ("What is your phone number?", "Ask at the desk.", "phone", ""),
-        ("Adresimiz nedir?", "Kaya Sok. 5, Kadıköy", "address", "Kaya Sok. 5, Kadıköy"),
-        ("Where are you?", "In the centre.", "address", ""),
-        ("Çalışma saatleri", "Pzt-Cum 9-18, Cmt 10-14", "opening_hours", "mon-fri 09:00-18:00; sat 10:00-14:00"),
-        ("Opening hours", "Whenever we are there.", "opening_hours", ""),
-        # in a section of another name
-        ("Skips", "Yard at Unit 3, Crawley RH10 9BQ. Tel 01293 555 0142. We recycle 92 %.", "phone", "01293 555 0142"),
-        (
-            "Skips",
-            "Office is open Monday to Friday 7.30 to 5pm, Saturday 8 to 12.",
-            "opening_hours",
-            "mon-fri 07:30-17:00; sat 08:00-12:00",
-        ),
-        ("İade", "14 gün içinde.\nAdres: Ahmet Paşa Cad. No: 41/B Kayseri", "address", "Ahmet Paşa Cad. No: 41/B Kayseri"),
-        ("İade", "- Çalışma saatlerimiz: Pazartesi - Cumartesi 09:00 - 18:30.", "opening_hours", "mon-sat 09:00-18:30"),
-        ("Deposits", "Order 01293 555 0142 cost £20.", "phone", ""),
-    ],
-)
+@pytest.mark.parametrize(("question", "answer", "setting", "value"), rows("business_facts"))
 def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
     findings = {one.kind: one for one in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
     assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}
@@ -52,9 +32,6 @@ def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, 
 def test_opening_hours_are_offered_as_people_write_them(hours: str, turkish: str, english: str) -> None:
     finding = knowledge_findings.LintFinding("opening_hours_missing", "e", None, {"value": hours})
     assert (turkish in finding.sentence("tr"), english in finding.text) == (True, True)
-
-
-def test_a_bot_with_all_settings_has_no_such_finding() -> None:
-    bot = BOT._replace(phone="1", address="x", opening_hours="mon 09:00-10:00")
+    bot = BOT._replace(phone="1", address="x", opening_hours=hours)
     assert list(knowledge_findings.findings(bot, [])) == []
     assert knowledge_findings.missing(bot._replace(phone=None)) == ["phone"]
