@@ -21,9 +21,19 @@ if TYPE_CHECKING:
     from chatsvc.domain.bot_tests import BotTestOutcome
     from chatsvc.domain.captures import InboxItem, Request
     from chatsvc.domain.channels import Channel, SetChannel
-    from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.mails import Mail
-    from chatsvc.domain.models import AccountUsage, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey, ServiceNode
+    from chatsvc.domain.models import (
+        AccountUsage,
+        Bot,
+        ChangeContent,
+        Conversation,
+        Entry,
+        FirstRecords,
+        KnowledgeChange,
+        ListedKey,
+        NewKey,
+        ServiceNode,
+    )
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
     from chatsvc.domain.websites import Site, SiteEntry

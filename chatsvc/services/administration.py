@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import AuditRecord, Caller, Role, Scope, Unchanged
-from chatsvc.domain.knowledge_changes import ChangeContent
-from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
+from chatsvc.domain.models import AccountUsage, Bot, ChangeContent, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site

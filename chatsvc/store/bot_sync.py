@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Bot
+from chatsvc.domain.models import Bot, ChangeOrigin
 from chatsvc.store import bots, knowledge
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.knowledge import FromFile

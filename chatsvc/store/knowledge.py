@@ -6,8 +6,7 @@ They are read in the order of their addition. Each change is recorded in store/k
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.models import ChangeOrigin, Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
 from chatsvc.store.database import Connection, Database, quick, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms

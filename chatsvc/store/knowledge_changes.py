@@ -11,8 +11,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
-from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import ChangeContent, ChangeOrigin, Entry, KnowledgeChange
 from chatsvc.store.database import LAST, Connection, reads, writes
 
 MOST_CHANGES = 500

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import websites
-from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import ChangeOrigin, Entry
 from chatsvc.domain.websites import Site, SiteEntry, SitePage
 from chatsvc.store import knowledge_changes
 from chatsvc.store.database import Connection, reads, writes

@@ -16,8 +16,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.control import rendering
 from chatsvc.domain import profiles, websites
-from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Exchange
+from chatsvc.domain.models import ChangeOrigin, Exchange
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
 from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks

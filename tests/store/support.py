@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from chatsvc.domain.actors import Actor
-from chatsvc.domain.knowledge_changes import ChangeOrigin
-from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
+from chatsvc.domain.models import Account, ApiKey, Bot, ChangeOrigin, Entry, Synonyms
 from chatsvc.store import accounts, bots, exchanges, knowledge, unanswered
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatsvc.domain.knowledge_changes import KnowledgeChange
-from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.models import Entry, KnowledgeChange, Synonyms
 from chatsvc.store import knowledge, knowledge_changes
 from chatsvc.store.database import Database
 from chatsvc.store.knowledge_changes import NotUndoable

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from chatsvc import background
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
 from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
-from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.models import Bot, ChangeContent, ChangeOrigin, Entry, KnowledgeChange, Synonyms
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import bots
 from chatsvc.services.services import Services

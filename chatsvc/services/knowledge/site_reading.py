@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from chatsvc import background
 from chatsvc.domain import websites
 from chatsvc.domain.actors import EVERYTHING, Actor, Caller
-from chatsvc.domain.knowledge_changes import ChangeOrigin
+from chatsvc.domain.models import ChangeOrigin
 from chatsvc.domain.websites import Robots, Site, SitePage
 from chatsvc.outbound.website import FetchedPage, FetchFailed
 from chatsvc.services.accounts import bots
