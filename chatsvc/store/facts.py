@@ -39,9 +39,7 @@ async def belongs_to(db: Database, key: MasterKey) -> None:
         raise StoreUnavailable(f"the master key {key.file} cannot be put in its place: {fault.strerror or fault}") from fault
 
 
-async def check(db: Database) -> bytes:
-    """Read the check value of the store's master key."""
-    return await db.read(check_in)
+check = reads(check_in)
 
 
 @writes

@@ -185,27 +185,18 @@ class PostgresConnection:
         self.driver.close()
 
 
-def _unset_variables() -> dict[str, Any]:
-    """Return the defaults of parameters that libpq would take from the process's environment: the address alone says where the store is."""
-    known = [option for option in psycopg.pq.Conninfo.get_defaults() if option.envvar and option.envvar.decode() in os.environ]
-    return {option.keyword.decode(): (option.compiled or b"").decode() for option in known}
-
-
 def connect(address: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
     """Open a connection; raises StoreUnavailable."""
     if "PGSERVICE" in os.environ:
         raise StoreUnavailable(f"{address.name}: libpq would read another address from PGSERVICE; unset that variable")
+    # Of parameters that libpq would take from the process's environment its defaults are given: the address alone says where the store is.
+    known = [option for option in psycopg.pq.Conninfo.get_defaults() if option.envvar and option.envvar.decode() in os.environ]
+    unset: dict[str, Any] = {option.keyword.decode(): (option.compiled or b"").decode() for option in known}
     settings = {**_SESSION, **({} if writes else _READER)}
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
     try:
         driver = psycopg.connect(
-            **{
-                **_unset_variables(),
-                **address.parameters,
-                "connect_timeout": within_s,
-                "options": options,
-                "application_name": name or "chatsvc",
-            },
+            **{**unset, **address.parameters, "connect_timeout": within_s, "options": options, "application_name": name or "chatsvc"},
             autocommit=True,
             cursor_factory=_PipelineCursor,
         )

@@ -32,7 +32,7 @@ _COUNT = """
     LEFT JOIN chatsvc_versions USING (account_id)
 """
 
-_Place = tuple[str, int]  # a key and the minute
+_KeyMinute = tuple[str, int]  # a key and the minute
 
 
 class _RateQuery(NamedTuple):
@@ -92,40 +92,36 @@ class SharedLimiter:
             self._calling = None
 
     async def _answer(self, batch: list[_RateQuery]) -> None:
-        places = [(asked.key_id, self._minute_of(asked.now_ms)) for asked in batch]
-        takes: dict[_Place, int] = {}
-        accounts: dict[_Place, str] = {}
-        for asked, key_minute in zip(batch, places, strict=True):
+        keys: list[_KeyMinute] = []
+        for asked in batch:
+            minute = (asked.now_ms + self._behind_ms) // (WINDOW_S * 1000)
+            # A clock set back by less than a minute counts on in the later one, as Limiter does.
+            keys.append((asked.key_id, self._minute if minute == self._minute - 1 else minute))
+        takes: dict[_KeyMinute, int] = {}
+        accounts: dict[_KeyMinute, str] = {}
+        for asked, key_minute in zip(batch, keys, strict=True):
             takes[key_minute] = takes.get(key_minute, 0) + asked.takes
             accounts[key_minute] = asked.account_id or accounts.get(key_minute, "")
-        minute = max(minute for _, minute in places)
+        minute = max(minute for _, minute in keys)
         used, clock_ms = await self._aside.run(
             partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None)
         )
         self._minute = minute
-        self._compare(clock_ms)
+        # The store's clock decides for all.
+        behind = clock_ms - time.time_ns() // 1_000_000
+        self._behind_ms = behind if abs(behind) > APART_MS else 0
         counts = {key_minute: used[key_minute][0] - taken for key_minute, taken in takes.items()}
-        for asked, key_minute in zip(batch, places, strict=True):
+        for asked, key_minute in zip(batch, keys, strict=True):
             taken = asked.takes > 0 and counts[key_minute] < self.limit
             counts[key_minute] += asked.takes
             if not asked.answer.done():  # else its caller has gone
                 remaining = max(0, self.limit - counts[key_minute])
                 asked.answer.set_result(Slot(taken, self.limit, remaining, (key_minute[1] + 1) * WINDOW_S, used[key_minute][1]))
 
-    def _minute_of(self, now_ms: int) -> int:
-        """Return the minute of a request. A clock set back by less than a minute counts on in the later one, as Limiter does."""
-        minute = (now_ms + self._behind_ms) // (WINDOW_S * 1000)
-        return self._minute if minute == self._minute - 1 else minute
-
-    def _compare(self, clock_ms: int) -> None:
-        """Compare the clock of this process with the store's, which decides for all."""
-        behind = clock_ms - time.time_ns() // 1_000_000
-        self._behind_ms = behind if abs(behind) > APART_MS else 0
-
 
 def _count(
-    connection: PostgresConnection, takes: dict[_Place, int], accounts: dict[_Place, str], forget: int | None
-) -> tuple[dict[_Place, tuple[int, AccountVersion]], int]:
+    connection: PostgresConnection, takes: dict[_KeyMinute, int], accounts: dict[_KeyMinute, str], forget: int | None
+) -> tuple[dict[_KeyMinute, tuple[int, AccountVersion]], int]:
     """Add to the counts. Return them with the versions of the accounts, and the clock. `forget`: delete counts before this minute."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))

@@ -64,7 +64,7 @@ class PostgresNotices:
 
     async def _listen(self) -> None:
         connection = await self._open()
-        loop, readable = asyncio.get_running_loop(), asyncio.Event()
+        loop, readable, driver = asyncio.get_running_loop(), asyncio.Event(), connection.driver.pgconn
         # A copy of the descriptor: libpq closes its own when the connection breaks.
         copy = os.dup(connection.driver.fileno())
         try:
@@ -74,8 +74,12 @@ class PostgresNotices:
             while True:
                 await readable.wait()
                 readable.clear()
-                for text in _received(connection, self._address):
-                    node, *message = json.loads(text)
+                try:
+                    driver.consume_input()
+                except psycopg.Error as fault:
+                    raise outage(fault, self._address) from None
+                while (notice := driver.notifies()) is not None:
+                    node, *message = json.loads(notice.extra)
                     if node != self._node:
                         for heard in self._heard:
                             heard(message)
@@ -104,16 +108,3 @@ class PostgresNotices:
         await background.cancel(self._listening)
         if self._sending is not None:
             await asyncio.wait([self._sending])
-
-
-def _received(connection: PostgresConnection, target: PostgresTarget) -> list[str]:
-    """Read what has arrived, without waiting. Raises StoreUnavailable."""
-    driver = connection.driver.pgconn
-    try:
-        driver.consume_input()
-    except psycopg.Error as fault:
-        raise outage(fault, target) from None
-    payloads = []
-    while (notice := driver.notifies()) is not None:
-        payloads.append(notice.extra.decode())
-    return payloads
