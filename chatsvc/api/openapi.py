@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
+from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.errors import PROBLEMS, QUOTA_REASONS, REPLY_FAILURES, RETRYABLE_REASONS
-from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
+from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUSES, SUBSCRIPTION_STATUSES
 from chatsvc.domain.webhooks import SUBSCRIBED, TEST
 
 WORDS = {

@@ -13,9 +13,8 @@ import click
 
 from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup, CatalogueOption
 from chatsvc.cli.output import call, call_all, echo, load_config, show
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
 from chatsvc.domain.channels import POSITIONS, SETTABLE, THEMES
-from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
+from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUSES, SUBSCRIPTION_STATUSES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -9,9 +9,9 @@ from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, BotAppointment, InboxItem, Request
+from chatsvc.domain.captures import BotAppointment, InboxItem, Request
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import Bot, Conversation
+from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot, Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING

@@ -17,8 +17,6 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.times import in_words
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
-REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
-APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
 PENDING = ("new", "in_progress", "pending")
 """Statuses of records on which nobody has decided yet."""
 MAX_MESSAGE = 4000

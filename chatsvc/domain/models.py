@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CHANNELS = ("api", *SETTABLE)
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
+REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
+APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
 MAY_SEND = frozenset({"active", "trialing"})
 # Bot, channel and user.
 ConversationKey = tuple[str, str, str]

@@ -12,10 +12,10 @@ from typing import Any
 from chatsvc.domain import folding, language, opening_hours, refusals, targets, times, websites
 from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.analytics import COUNTED
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
+from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.channels import ADDRESS_KINDS, DELIVERIES, FEEDBACK, SETTABLE, STATES, is_address
 from chatsvc.domain.knowledge_files import parsed
-from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
+from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUSES, SUBSCRIPTION_STATUSES, Exchange
 
 FORMAT = "chatsvc account"
 VERSION = 2

@@ -9,8 +9,8 @@ from functools import partial
 from chatsvc.domain import paging, refusals, shapes, webhooks
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.captures import REQUEST_STATUSES, Request
-from chatsvc.domain.models import Bot
+from chatsvc.domain.captures import Request
+from chatsvc.domain.models import REQUEST_STATUSES, Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings

@@ -8,18 +8,8 @@ from typing import Any
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.captures import (
-    APPOINTMENT_STATUSES,
-    KINDS,
-    REQUEST_STATUSES,
-    UNASSIGNED,
-    Appointment,
-    BotAppointment,
-    Captured,
-    InboxItem,
-    Request,
-)
-from chatsvc.domain.models import Bot
+from chatsvc.domain.captures import KINDS, UNASSIGNED, Appointment, BotAppointment, Captured, InboxItem, Request
+from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot
 from chatsvc.domain.operators import Operator
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import accounts, bots
