@@ -38,7 +38,7 @@ class EmailTaken(Exception):
 class Credentials(NamedTuple):
     """An operator's password hash and sealed secrets. `totp_used` is the time step of the last code.
 
-    `known_networks` are those from which the operator has signed in; see sign_in_delays.network.
+    `known_networks` are those from which the operator has signed in; see domain.passwords.network.
     """
 
     password: str | None

@@ -196,7 +196,7 @@ def _signed_in(connection: Connection, rows: Cursor) -> SignedIn | None:
 async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:
     """Begin an attempt, which counts as failed until it is `passed`. If there were too many, return the seconds to wait.
 
-    See sign_in_delays.counted. Counting before the password is verified bounds attempts that run at the same time.
+    See domain.passwords.counted. Counting before the password is verified bounds attempts that run at the same time.
     """
     counted = counted_keys(email, address, is_known=is_known)
 
