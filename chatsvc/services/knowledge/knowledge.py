@@ -93,11 +93,11 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
     )
 
 
-def beside(kept: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
-    """Return what is kept of a knowledge, with the contents of files."""
+def beside(rest: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
+    """Return the rest of a knowledge, with the contents of files."""
     return stored.Whole(
-        [*kept.entries, *(entry for file in files for entry in file.entries)],
-        [*kept.synonyms, *(group for file in files for group in file.synonyms)],
+        [*rest.entries, *(entry for file in files for entry in file.entries)],
+        [*rest.synonyms, *(group for file in files for group in file.synonyms)],
     )
 
 
