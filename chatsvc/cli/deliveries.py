@@ -17,7 +17,6 @@ from chatsvc.cli.output import echo, to_json
 from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
-from chatsvc.domain.webhooks import build_headers
 from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
 from chatsvc.outbound.egress import Egress
 
@@ -134,7 +133,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
     """Post one event. Return the error, or None if the receiver answered 2xx."""
-    headers = build_headers(event["event"], event["delivery_id"], event["signature"])
+    headers = webhooks.build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
         answer = await exchange(session, "POST", url, headers, event["body"].encode(), most_bytes=MOST_BYTES, timeout_s=TIMEOUT_S)
     except FAULTS as fault:
