@@ -252,6 +252,11 @@ class ModelServer:
         """Count the connections that carried requests."""
         return len(self.peers)
 
+    @property
+    def is_connected(self) -> bool:
+        """Report whether any connection is open."""
+        return bool(self._runner.server and self._runner.server.connections)
+
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         sent = await request.read()
         self.peers.add(request.get_extra_info("peername"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import ssl
 import subprocess
 import sys
@@ -472,6 +473,29 @@ async def test_connections_are_kept_from_one_reply_to_the_next(server: ModelServ
         await engine.reply(TURN)
     assert len(server.seen) == 3
     assert server.connections == 1
+
+
+async def test_an_idle_connection_is_let_go_before_the_server_does(
+    server: ModelServer, engine: AnthropicEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_IDLE_S_ON_PREM", 0.1)
+    await engine.reply(TURN)
+    async with asyncio.timeout(20):
+        while server.is_connected:  # noqa: ASYNC110  # the server's own books
+            await asyncio.sleep(0.01)
+    await engine.reply(TURN)
+    assert server.connections == 2
+
+
+async def test_a_server_that_lets_nobody_in_is_unreachable_in_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.outbound.client.CONNECT_TIMEOUT_S", 0.1)
+    with socket.socket() as listener, socket.socket() as first:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        # Nobody accepts, and there is room for one to wait.
+        first.connect(listener.getsockname())
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert (await failure(make(base_url=url), replace(TURN, timeout_s=30.0))).reason == "unreachable"
 
 
 async def test_cookies_of_an_answer_are_not_sent_with_the_next(server: ModelServer, engine: AnthropicEngine, make: Make) -> None:

@@ -146,22 +146,26 @@ class AnthropicEngine:
                     self._without_tools_until[turn.model] = loop.time() + WITHOUT_TOOLS_S
                 return reply
 
+    def _begin(self, turn: Turn, *, may_use_tools: bool, shortened: bool) -> tuple[notes.Notes, MessageCreateParamsNonStreaming]:
+        """Choose the tools of a message, search its passages, and build its request."""
+        budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
+        offered: tuple[str, ...] = ()
+        if may_use_tools:
+            offered += () if prompt.fits(turn.knowledge, budget.knowledge) else (tools.SEARCH,)
+            offered += (tools.NOTE_REQUEST, tools.NOTE_APPOINTMENT) if turn.may_capture else ()
+            offered += (tools.CHANGE_RECORD,) if any(record.status in notes.TAKEN_BACK for record in turn.captured) else ()
+            offered += (tools.NO_ANSWER,) if offered else ()
+        hits = prompt.passages(turn, budget.passages)
+        request = prompt.request(turn, hits, hosted=self._hosted, offered=offered, shortened=shortened)
+        return notes.Notes(turn, offered, hits), request
+
     async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, *, may_use_tools: bool, shortened: bool) -> Reply:
         """Ask the model until its reply is good, and execute the tool calls before it; raises EngineError.
 
         `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history. Once something is
         captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
         """
-
-        def begin(turn: Turn) -> tuple[notes.Notes, MessageCreateParamsNonStreaming]:
-            budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
-            changes = any(record.status in notes.TAKEN_BACK for record in turn.captured)
-            searches = not prompt.fits(turn.knowledge, budget.knowledge)
-            offered = tools.offered(notes=turn.may_capture, changes=changes, searches=searches) if may_use_tools else ()
-            hits = prompt.passages(turn, budget.passages)
-            request = prompt.request(turn, hits, hosted=self._hosted, offered=offered, shortened=shortened)
-            return notes.Notes(turn, offered, hits), request
-
+        begin = partial(self._begin, may_use_tools=may_use_tools, shortened=shortened)
         noted, body = await self._share.run(begin, turn)
         spent, captured, is_corrected = Usage(), None, False
         for _ in range(MAX_ROUNDS):

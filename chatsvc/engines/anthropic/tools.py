@@ -116,13 +116,6 @@ _SCHEMAS: dict[str, dict[str, object]] = {
 NAMES = tuple(_SCHEMAS)
 
 
-def offered(*, notes: bool, changes: bool, searches: bool) -> tuple[str, ...]:
-    """Choose the tools of one message by their names. None where there is nothing to do with any."""
-    wanted = {SEARCH: searches, NOTE_REQUEST: notes, NOTE_APPOINTMENT: notes, CHANGE_RECORD: changes}
-    names = tuple(name for name in NAMES if wanted.get(name))
-    return (*names, NO_ANSWER) if names else ()
-
-
 def definitions(names: tuple[str, ...]) -> list[ToolParam]:
     """Build the `tools` of a request."""
     return [{"name": name, "description": _DESCRIPTIONS[name], "input_schema": _SCHEMAS[name]} for name in names]

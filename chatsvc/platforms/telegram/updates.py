@@ -88,7 +88,7 @@ def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
 
 
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    chat, place = _chat(message), as_object(message.get("chat")).get("type")
+    chat, chat_type = _chat(message), as_object(message.get("chat")).get("type")
     moved_to = message.get("migrate_to_chat_id")
     if chat is not None and isinstance(moved_to, int) and not isinstance(moved_to, bool):
         return ReadMessage(number, chat, "", None, None, moved_to=moved_to)
@@ -97,14 +97,16 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
     if group and group.get("id") == chat:
         # An administrator of the group who writes in its name, for which Telegram shows a bot of its own.
         sender = {"id": sender.get("id"), "first_name": message.get("author_signature") or group.get("title")}
-    if chat is None or sender.get("is_bot") is True or place not in ("private", *_GROUPS):
+    if chat is None or sender.get("is_bot") is True or chat_type not in ("private", *_GROUPS):
         return None
     text = _clean(message.get("text")) or _clean(message.get("caption"))
-    if place in _GROUPS:
+    if chat_type in _GROUPS:
         if not _is_addressed(message, text, me):
             return None
-        text = _without_mention(text, me)
-    kind = None if text else _kind(message)
+        # The bot's name goes, except behind a command.
+        name = re.compile(rf"(?<![A-Za-z0-9_@/])@{re.escape(me.username)}(?![A-Za-z0-9_])[,:]?", re.IGNORECASE)
+        text = _BLANKS.sub(" ", name.sub("", text)).strip()
+    kind = None if text else next((kind for kind in _KINDS if message.get(kind)), None)
     command = _COMMAND.match(text)
     if command and command[2] and command[2].lower() == me.username.lower():
         text = f"/{command[1]}{text[command.end() :]}"
@@ -148,29 +150,16 @@ def _clean(text: object) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "").strip() if isinstance(text, str) else ""
 
 
-def _kind(message: Mapping[str, Any]) -> str | None:
-    return next((kind for kind in _KINDS if message.get(kind)), None)
-
-
 def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
     """Report whether a message in a group is meant for the bot: a mention, an answer to it, or a command with its name."""
     answered = as_object(message.get("reply_to_message"))
     if as_object(answered.get("from")).get("id") == me.id:
         return True
-    if _mention(me).search(text):
+    name = rf"(?<![A-Za-z0-9_@])(?:/[A-Za-z0-9_]{{1,32}})?@{re.escape(me.username)}(?![A-Za-z0-9_])"
+    if re.search(name, text, re.IGNORECASE):
         return True
     return any(
         as_object(entity).get("type") == "text_mention" and as_object(as_object(entity).get("user")).get("id") == me.id
         for name in ("entities", "caption_entities")
         for entity in as_list(message.get(name))
     )
-
-
-def _mention(me: Myself) -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z0-9_@])(?:/[A-Za-z0-9_]{{1,32}})?@{re.escape(me.username)}(?![A-Za-z0-9_])", re.IGNORECASE)
-
-
-def _without_mention(text: str, me: Myself) -> str:
-    """Take the bot's name out of a message, except behind a command."""
-    bare = re.compile(rf"(?<![A-Za-z0-9_@/])@{re.escape(me.username)}(?![A-Za-z0-9_])[,:]?", re.IGNORECASE)
-    return _BLANKS.sub(" ", bare.sub("", text)).strip()

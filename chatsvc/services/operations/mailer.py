@@ -103,8 +103,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
                 await self._connection.reset()
             except MailFault:
                 await self.release()
-        if self._connection is None:
-            self._connection = await self._open()
+        self._connection = self._connection or await self._open()
         return self._connection
 
     async def _open(self) -> SmtpConnection:
