@@ -221,7 +221,6 @@ def find(line: TokenLine, today: date) -> list[Expression[date]]:
 
 
 def _is_day(pair: tuple[str, ...], before: str, behind: str, *, is_dated: bool) -> bool:
-    """Return whether a pair such as 15.03 or 15/3 is a day, by its neighbours."""
     first, sign, second, case = pair
     day, month = int(first), int(second)
     if sign == "." and (before in _CLOCK_BEFORE or behind in _CLOCK_BEHIND or (is_dated and len(second) == 2)):

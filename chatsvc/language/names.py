@@ -60,7 +60,6 @@ def find(text: str, values: Collection[Span], contacts: Collection[Span], asked:
 
 
 def asks(text: str) -> bool:
-    """Return whether a text has the signs or words of a question."""
     return "?" in text or bool(_ASKS.search(folded(text)))
 
 

@@ -244,7 +244,6 @@ def _doubt_short_days(tokens: list[Token]) -> None:
 
 
 def _beside(tokens: list[Token], index: int, step: int) -> tuple[str, Kind | None]:
-    """Return the symbol of the token beside one, and the kind of the next but one."""
     near, far = index + step, index + 2 * step
     return tokens[near].symbol if 0 <= near < len(tokens) else "", tokens[far].kind if 0 <= far < len(tokens) else None
 

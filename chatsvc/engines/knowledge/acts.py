@@ -24,7 +24,14 @@ SMALL_TALK = ("greet", "thank", "bye", "identity", "insult", "yes", "no", "skip"
 _WISHES = {"book": 0.6, "call": 0.7, "move": 0.7, "cancel": 0.65, "status": 0.7, "complain": 0.85, "person": 0.7}
 _WISHES |= {"insult": 0.8, "identity": 0.75}
 # Acts that are alike: the first, the second, and the share of the second from which it is meant.
-_DECIDING = (("book", "call", 0.15), ("book", "cancel", 0.2), ("move", "book", 0.2), ("move", "call", 0.15), ("stop", "cancel", 0.2))
+_DECIDING = (
+    ("book", "call", 0.15),
+    ("book", "cancel", 0.2),
+    ("move", "book", 0.2),
+    ("move", "call", 0.15),
+    ("person", "call", 0.15),
+    ("stop", "cancel", 0.2),
+)
 REFUSALS = ("no", "skip", "stop")  # acts that may share a sentence, which is a refusal all the same
 _ASKED_BOOKING = 0.9  # probability of a wish to book that ends in a question mark
 FALLBACK = "en"

@@ -107,7 +107,7 @@ class Answers(DialogueTurn):
                 open_part = ""
         if open_part and parts:
             parts[-1] = f"{parts[-1]} {open_part}"
-        return parts or [act.text]
+        return parts if len(parts) > 1 else [act.text]
 
     def _is_alone(self, result: SearchResult) -> bool:
         """Return whether a fact that is likely has no rival: to offer it as a choice would only be a detour."""

@@ -3,6 +3,7 @@
 import re
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import filterfalse
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain.models import Bot
@@ -114,7 +115,7 @@ def _stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
         best: dict[str, tuple[int, str, str]] = {}
         for entry in knowledge.entries[:_MOST_READ]:
             is_headed = any(word in _HEADINGS for word in words(entry.question)[:_MOST_WORDS])
-            for sentence in facts.sentences(entry.answer[:_LONGEST_READ]):
+            for sentence in filterfalse(facts.is_row, facts.sentences(entry.answer[:_LONGEST_READ])):
                 own = words(sentence)[:_MOST_WORDS]
                 for kind in filter(lambda kind: _holds(kind, sentence, own), _KINDS):
                     names = any(word in TRIGGERS[kind] for word in own)
@@ -130,7 +131,6 @@ def _stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
 
 
 def _holds(kind: str, sentence: str, own: list[str]) -> bool:
-    """Return whether a sentence holds a value of a kind: a telephone number, an address, days and hours."""
     if kind == "phone":
         return any(7 <= sum(map(str.isdigit, number[0])) <= 15 for number in _PHONE.finditer(sentence))
     if kind == "email":

@@ -59,7 +59,7 @@ class Requests(Records):
                 return answer
             return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
         gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
-        is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and self.names_part_of_day
+        is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and (self.names_part_of_day or self.has_moment)
         books = draft.kind == "appointment" and (is_part or (self.has_moment and not self.questions))
         wishes = wish in KINDS and (gives or (wish != "complain" and not (wish == "book" and self.plain_questions)))
         if not (wishes or gives or books or self.does("yes")):
@@ -172,7 +172,6 @@ class Requests(Records):
         return not (len(given) == 1 and next(iter(given)).startswith("x.") and len(self.words) <= FEW_WORDS)
 
     def _asked(self) -> list[Act]:
-        """Return the questions of a message in a form: what has a question mark, and what surely asks."""
         return [act for act in self.questions if "?" in act.text or act.probability >= acts.SURE]
 
     def _joined(self, lead: str | None, text: str | None) -> str:

@@ -8,6 +8,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.engines import Evidence, SearchResult, Turn, language
 from chatsvc.engines.knowledge import acts, forms, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK, Act
+from chatsvc.engines.knowledge.business import is_urgent
 from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.state import RequestDraft
 from chatsvc.language import catalogue
@@ -68,7 +69,8 @@ class DialogueTurn:
                         return [first, rest]
                     return [first._replace(text=sentence) if first.name == "stop" and whole.name not in WISHES else whole]
         is_question = whole.name == "complain" and whole.probability < _SURE_COMPLAINT and _YES_NO.search(fold(sentence))
-        return [whole._replace(name="ask") if is_question else whole]
+        is_pressing = whole.name in SMALL_TALK and is_urgent(sentence)
+        return [whole._replace(name="ask" if is_question else "tell" if is_pressing else whole.name)]
 
     def does(self, *names: str) -> bool:
         return any(act.name in names for act in self.acts)

@@ -83,6 +83,8 @@ def test_hours_that_stand_in_the_knowledge_alone_are_told_with_all_their_days() 
 def test_weekdays_count_before_a_season_and_the_sentence_that_names_the_day_is_told_beside() -> None:
     desk, week, closed = Desk("en", opening_hours=None), "We're open Tuesday to Saturday 10 to 5.30.", "On Sunday we rest."
     season = "From 20 to 31 October we are open 10 to 19:00, Sundays too."
-    desk.turn.knowledge.entries = [Entry("h", "Halloween", (), f"{season} {week} {closed}", "en")]  # type: ignore[misc]
+    classes = Entry("t", "Timetable", (), "| Street dance | Sunday | 17:30-19:00 | 8 |", "en")  # no hours and no address
+    desk.turn.knowledge.entries = [classes, Entry("h", "Halloween", (), f"{season} {week} {closed}", "en")]  # type: ignore[misc]
     assert desk.say("opening times?") == week
-    assert desk.say("and on sunday?") == f"{week} {season} {closed}"
+    assert "Street dance" not in desk.say("where are you")
+    assert desk.say("are you open on sunday?") == f"{week} {season} {closed}"

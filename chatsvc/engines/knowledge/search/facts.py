@@ -134,14 +134,14 @@ class _Reader:
         answer = _DOTS.sub(": ", _MARKS.sub("", entry.answer))
         blocks = list(_blocks(answer))
         is_asked = "?" in entry.question or bool(entry.alt and not self.heading)
-        if is_asked and len(answer) <= _WHOLE and not any(_is_row(block[0]) for block in blocks):
+        if is_asked and len(answer) <= _WHOLE and not any(is_row(block[0]) for block in blocks):
             name = self.heading or short(entry.question)
             self.parts.append(ReadFact(Fact(entry, name, entry.answer, name), answer, "", kinds_of(answer)))
             return
         for block in blocks:
             if len(self.parts) >= MOST:
                 break
-            if _is_row(block[0]):
+            if is_row(block[0]):
                 is_ruled = len(block) > 1 and bool(TABLE_RULE.fullmatch(block[1]))
                 rows = [_cells_of(line) for line in block if not TABLE_RULE.fullmatch(line)]
                 first, *rest = (any(map(str.isdigit, "".join(row[1:]))) for row in rows)  # amounts: those of heads are below
@@ -254,7 +254,7 @@ def _names(given: set[str], head: str) -> bool:
 def _blocks(answer: str) -> Iterator[list[str]]:
     block: list[str] = []
     for line in answer.split("\n"):
-        if not line.strip() or (block and _is_row(block[-1]) != _is_row(line)):
+        if not line.strip() or (block and is_row(block[-1]) != is_row(line)):
             if block:
                 yield block
             block = []
@@ -264,7 +264,7 @@ def _blocks(answer: str) -> Iterator[list[str]]:
         yield block
 
 
-def _is_row(line: str) -> bool:
+def is_row(line: str) -> bool:
     return (
         line.lstrip().startswith("|") or " | " in line or "\t" in line.strip() or (line.count(";") > 1 and line.rstrip()[-1] not in ".!?")
     )

@@ -86,7 +86,6 @@ class Speller:
 
 
 def _cost(word: str, known: str) -> int | None:
-    """Return the distance of two words; None if they are different words."""
     allowed = 1 if min(len(word), len(known)) < 8 else 2
     if abs(len(word) - len(known)) <= allowed and (word[0] == known[0] or word[1:3] == known[1:3]):
         slips = distance(word, known, allowed)

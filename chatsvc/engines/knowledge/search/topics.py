@@ -34,7 +34,6 @@ class Topics:
     """The topic model: features, their weights and their topics."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Parse the lines of the file: names, places, then a feature a line."""
         names, coordinates, *rows = (line for line in lines if not line.startswith("#"))
         value_of = {digit: value for value, digit in enumerate(LEVELS)}
         self.names = names.split("\t")
