@@ -77,6 +77,7 @@ class KnowledgeIndex:
         self._corpus = Corpus(self.entries, self._lexicon)
         own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
         self._speller = Speller([*self._corpus.of_word, *own])
+        self._vocabulary = lru_cache(maxsize=_CACHED)(lambda *texts: evidence.vocabulary(texts, self._lexicon))
         self._prepare = lru_cache(maxsize=_CACHED)(lambda number: evidence.prepare(self.entries[number], self._lexicon))
 
     def search(
@@ -225,7 +226,6 @@ class KnowledgeIndex:
         return readings
 
     def _facts(self, question: Question, judged: Sequence[JudgedEntry]) -> tuple[Fact, ...]:
-        """Return the likeliest facts of all candidates, best first, each name once."""
         ranked = heapq.nlargest(
             2 * _CHOICES,
             ((score, -position, entry, part) for position, entry in enumerate(judged) for part, score in enumerate(entry.scores)),
@@ -285,13 +285,13 @@ class KnowledgeIndex:
         """Return a fact as it is told: of a row or column only the cells that the question names, or that hold the amount it asks for."""
         if len(part.cells) < 2:
             return part.fact
-        own = evidence.vocabulary((part.name, part.fact.entry.question), self._lexicon)
+        own = self._vocabulary(part.name, part.fact.entry.question)
         asked = evidence.keys_of(term.word for term in question.terms if evidence.strength(term, own) < evidence.SAME)
         met = {cell: [keys for keys in _telling(cell[0]) if not asked.isdisjoint(keys)] for cell in part.cells}
         meant = [term for term in question.terms if term.meanings and not term.kind]
         for cell in () if any(met.values()) or part.name == part.own else part.cells:  # "how many people" asks for the column "Persons"
-            held = evidence.vocabulary((cell[0],), self._lexicon)
-            met[cell] = [frozenset(held)] if any(evidence.strength(term, held) for term in meant) else []
+            held = self._vocabulary(cell[0])
+            met[cell] = [held] if any(evidence.strength(term, held) for term in meant) else []
         named = [cell for cell, keys in met.items() if keys and len(keys) == len(_telling(cell[0]))]
         if named:
             by_name = frozenset[str]().union(*(key for cell in named for key in met[cell]))
