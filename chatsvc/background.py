@@ -75,9 +75,9 @@ async def _start(name: str, work: Coroutine[Any, Any, object]) -> None:
 
 
 def _kept(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
-    for kept in (_TASKS, tasks):
-        kept.add(task)
-        task.add_done_callback(kept.discard)
+    for group in (_TASKS, tasks):
+        group.add(task)
+        task.add_done_callback(group.discard)
     return task
 
 

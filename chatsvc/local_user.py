@@ -40,9 +40,9 @@ def owner_of(path: Path) -> int:
     if os.geteuid() != 0:
         return 0
     for way in (path.absolute(), Path(os.path.realpath(path))):
-        for place in (*reversed(way.parents), way):
+        for folder in (*reversed(way.parents), way):
             try:
-                status = place.lstat()
+                status = folder.lstat()
             except OSError:
                 break
             if status.st_uid:

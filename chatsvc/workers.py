@@ -39,9 +39,9 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
             pass
 
     async def back_up() -> None:
-        made = await backups.keep(services)
-        if made:
-            log.info("backup %s written to %s", made, services.config.backup.folder)
+        path = await backups.keep(services)
+        if path:
+            log.info("backup %s written to %s", path, services.config.backup.folder)
 
     async def check_files() -> None:
         before = db.fault

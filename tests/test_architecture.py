@@ -114,6 +114,22 @@ def test_docstrings_begin_with_a_short_sentence_that_is_no_riddle() -> None:
     assert [line for line, text in texts if len(re.split(r"(?<=[.!?:])\s|\n\n", text)[0].split()) > MOST_WORDS] == []
 
 
+RIDDLE_NAMES = {"c", "found", "kept", "made", "one", "place", "said", "told"}
+
+
+def test_values_of_functions_are_named_by_nouns() -> None:
+    names = [
+        (in_package(path), node.arg if isinstance(node, ast.arg) else node.id)
+        for path in FILES
+        for function in ast.walk(tree(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
+    assert len(names) > 5000
+    assert [(file, name) for file, name in names if name in RIDDLE_NAMES] == []
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_a_coroutine_function_over_services_with_named_arguments(name: str) -> None:
     operation = find(name).function()

@@ -87,8 +87,8 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
     if fault.keys() == {"code", "facts"}:
         return sentence(language, Refused(fault["code"], **fault["facts"]))
     if translations.has(f"bot_file_faults.{fault['code']}"):
-        place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
-        return f"{place}: {profiles.fault_sentence(fault['code'], fault['facts'], language)}"
+        position = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
+        return f"{position}: {profiles.fault_sentence(fault['code'], fault['facts'], language)}"
     text = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
     if "unit" in fault:
         unit = translations.template(language, f"file_words.{fault['unit']}")
@@ -149,7 +149,7 @@ def reasons(language: str, lines: Iterable[str]) -> str:
 def _reason(language: str, line: str) -> str:
     """Word one of `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`; return any other as it is."""
     for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
-        said, separated, rest = line.partition(separator)
-        if said and separated:
-            return catalogue.text(language, f"reasons.{name}", said=said, found=rest.partition(" (")[0] if name == "means" else rest)
+        term, separated, rest = line.partition(separator)
+        if term and separated:
+            return catalogue.text(language, f"reasons.{name}", said=term, found=rest.partition(" (")[0] if name == "means" else rest)
     return catalogue.text(language, "reasons.topic") if line.startswith("(about: ") else line

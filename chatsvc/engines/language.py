@@ -28,7 +28,7 @@ def detected(turn: Turn) -> str | None:
 def spoken(message: str, history: Sequence[HistoryMessage]) -> str | None:
     """Return the detected language of a message. If it shows none, that of the visitor's last earlier one that does."""
     earlier = [past.content for past in history if past.role == "user"][-_LOOKED_BACK:]
-    return next((found for text in (message, *reversed(earlier)) if (found := guess(text))), None)
+    return next((language for text in (message, *reversed(earlier)) if (language := guess(text))), None)
 
 
 def among(turn: Turn, available: Container[str], heard: str | None = None) -> str:

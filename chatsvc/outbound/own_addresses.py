@@ -30,8 +30,8 @@ def own_addresses(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
     """Collect the service's own addresses. `listeners`: bound host and port of each; the host "" is every interface."""
     bound: set[tuple[IPAddress, int]] = set()
     for host, port in listeners:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        bound.update((ip_address(str(sockaddr[0]).partition("%")[0]), port) for *_, sockaddr in found)
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        bound.update((ip_address(str(sockaddr[0]).partition("%")[0]), port) for *_, sockaddr in addresses)
     url = urlsplit(public_url)
     host = (url.hostname or "").removesuffix(".")
     hosts = {host}

@@ -129,7 +129,7 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
 @reads
 def in_line(connection: Connection, places: Sequence[bytes]) -> set[bytes]:
     """Return those of the conversations that have an open turn."""
-    return {place for place in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (place,)).fetchone()}
+    return {digest for digest in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (digest,)).fetchone()}
 
 
 @reads

@@ -24,8 +24,8 @@ def section(name: str) -> Mapping[str, Mapping[str, Text]]:
     # libyaml reads the files in a tenth of the time; a build of PyYAML without it has only the other one.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     file = resources.files("chatsvc.translations").joinpath(f"{name}.yaml")
-    found: Mapping[str, Mapping[str, Text]] = yaml.load(file.read_text("utf-8"), loader) if file.is_file() else {}  # noqa: S506  # both loaders are safe ones
-    return found
+    texts: Mapping[str, Mapping[str, Text]] = yaml.load(file.read_text("utf-8"), loader) if file.is_file() else {}  # noqa: S506  # both loaders are safe ones
+    return texts
 
 
 @cache
@@ -46,8 +46,8 @@ def template(language: str, key: str, count: object = None) -> str:
     """Return a text with its placeholders; `count` chooses between singular and plural. Raises KeyError."""
     name, _, rest = key.partition(".")
     entry = section(name)[rest]
-    found = entry["en" if language == COMMAND_LINE and language not in entry else language]
-    return found if isinstance(found, str) else found["one" if count == 1 else "other"]
+    text = entry["en" if language == COMMAND_LINE and language not in entry else language]
+    return text if isinstance(text, str) else text["one" if count == 1 else "other"]
 
 
 def worded(name: str, code: str, facts: Mapping[str, object], language: str, *, places: Container[str] = ()) -> str:

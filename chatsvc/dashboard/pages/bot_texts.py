@@ -41,16 +41,16 @@ def _wordings(bot: Bot) -> list[Wording]:
     own, wordings = profiles.load(bot.profile).texts, list[Wording]()
     for sentence in bot_files.default_sentences():
         parts, texts = sentence.name.replace("?", "").split("."), own.get(sentence.name, {})
-        place = "bot_texts.at_" + "_".join(parts)
-        said = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
+        title_key = "bot_texts.at_" + "_".join(parts)
+        phrase_keys = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
         wordings.append(
             {
                 "default": sentence,
                 "own": texts,
                 "current": {language: texts.get(language) or text for language, text in sentence.texts.items()},
                 "situation": next(name for begin, name in _BEGINNINGS if sentence.name.startswith(begin)),
-                "place": place if translations.has(place) else None,
-                "said": next(filter(translations.has, said), None),
+                "place": title_key if translations.has(title_key) else None,
+                "said": next(filter(translations.has, phrase_keys), None),
             }
         )
     return wordings

@@ -38,12 +38,12 @@ async def show_all(page: Page, typed: Fields) -> dict[str, Any]:
     listed = await page.perform("bot.list", account=page.account_id, after=page.query.get("after")) if page.account_id else None
     bots = listed.items if listed else []
     # A new bot is likely to be where another one is.
-    place = {name: getattr(bots[0], name) for name in FIRST_PLACE["en"]} if bots else FIRST_PLACE[page.language]
+    defaults = {name: getattr(bots[0], name) for name in FIRST_PLACE["en"]} if bots else FIRST_PLACE[page.language]
     return {
         "bots": bots,
         "next": listed.next if listed else None,
         "tiers": [(tier, tier) for tier in page.services.config.models],
-        "values": {name: typed.text(name) if typed else place.get(name, "") for name in NEW},
+        "values": {name: typed.text(name) if typed else defaults.get(name, "") for name in NEW},
     }
 
 

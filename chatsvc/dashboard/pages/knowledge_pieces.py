@@ -26,7 +26,7 @@ async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
     return {
         "bot": await page.bot(),
         "pieces": pieces._replace(synonyms=_synonyms(fields)),
-        "kept": {place for place, number in enumerate(rest) if number in chosen},
+        "kept": {index for index, number in enumerate(rest) if number in chosen},
         "keep": set(fields.all("keep_entry")),
         "faults": [],
     }

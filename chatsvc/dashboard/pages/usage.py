@@ -41,8 +41,8 @@ def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Seque
     top, bars = ceiling(max(map(sum, rows), default=0)), list[tuple[str, list[tuple[str, str]]]]()
     if key != "cost":
         top += top % 2  # half of it is a number too
-    for place, (values, text) in enumerate(zip(rows, texts, strict=True)):
-        x, floor, parts = place * SLOT + (SLOT - BAR) / 2, HEIGHT, []
+    for index, (values, text) in enumerate(zip(rows, texts, strict=True)):
+        x, floor, parts = index * SLOT + (SLOT - BAR) / 2, HEIGHT, []
         for name, value in zip(series, values, strict=True):
             height = HEIGHT * value / top
             if value:

@@ -137,7 +137,7 @@ class RequestForm:
                 clock, refusal = later, None
             self._put("time", f"{clock:%H:%M}", refusal, f"{refusal}.time", given, remarks, hours=listed)
 
-    def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], **said: str) -> None:
+    def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], **values: str) -> None:
         """Put in a day or an hour unless it is refused. One at which the business is closed is taken if it is named again."""
         is_closed = refusal in ("closed", "over")
         if refusal is None or (refusal in ("closed", "over", "clashes") and self.draft.refused.get(key) == value):
@@ -147,7 +147,7 @@ class RequestForm:
             return
         self.draft.refused[key] = value
         self.draft.values.pop(key, None)
-        remarks.append(self.say("closed.day" if is_closed and not said["hours"] else sentence, time=value, **said))
+        remarks.append(self.say("closed.day" if is_closed and not values["hours"] else sentence, time=value, **values))
 
     def summary(self) -> str:
         values, say, lines = self.draft.values, self.say, list[str]()

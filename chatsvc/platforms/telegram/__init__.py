@@ -12,8 +12,8 @@ _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
 
 def bot_of(token: str) -> str | None:
     """Return the id of the bot to which a token belongs. None for a text that is no token."""
-    found = _TOKEN.fullmatch(token)
-    return found[1] if found else None
+    match = _TOKEN.fullmatch(token)
+    return match[1] if match else None
 
 
 def _identity(_: Mapping[str, object], secrets: Mapping[str, str]) -> str:

@@ -91,11 +91,11 @@ def formatted(text: str) -> dict[str, object]:
     for span in rich_text.spans(text):
         is_link = span.link.startswith("http") and span.link != span.text
         words = span.text if is_link else span.text + rich_text.address_behind(span)
-        place = {"offset": offset, "length": utf16_units(span.text)}
+        position = {"offset": offset, "length": utf16_units(span.text)}
         kinds = ("bold", span.bold), ("italic", span.italic), ("code", span.code)
-        entities += [{"type": kind, **place} for kind, is_so in kinds if is_so]
+        entities += [{"type": kind, **position} for kind, is_so in kinds if is_so]
         if is_link:
-            entities.append({"type": "text_link", **place, "url": span.link})
+            entities.append({"type": "text_link", **position, "url": span.link})
         shown, offset = shown + words, offset + utf16_units(words)
     if not shown.strip():
         return {"text": text}
@@ -104,6 +104,6 @@ def formatted(text: str) -> dict[str, object]:
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
     """Make the buttons of choices, one a line, which come back by their places. None where they are more than a keyboard holds."""
-    rows = [[{"text": choice, "callback_data": str(place)}] for place, choice in enumerate(choices)]
+    rows = [[{"text": choice, "callback_data": str(index)}] for index, choice in enumerate(choices)]
     # Measured with escapes, which is the longest form.
     return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

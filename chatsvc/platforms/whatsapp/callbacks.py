@@ -203,8 +203,8 @@ CHOICE = "choice "
 
 def _described(kind: str, own: Mapping[str, Any]) -> str:
     """Return the text that stands for what is no text."""
-    place = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
-    return f"[location] {place[0]:.6f}, {place[1]:.6f}" if kind == "location" and len(place) == 2 else f"[{kind}]"
+    coordinates = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
+    return f"[location] {coordinates[0]:.6f}, {coordinates[1]:.6f}" if kind == "location" and len(coordinates) == 2 else f"[{kind}]"
 
 
 def _contacts(value: Mapping[str, Any]) -> _Contacts:

@@ -54,7 +54,7 @@ def _list(choices: Sequence[str], label: str) -> dict[str, object]:
     """Make a list. Its rows are numbered where their titles, which are to differ, begin alike."""
     titles = [_shortened(choice, ROW_TITLE) for choice in choices]
     if len(set(titles)) < len(titles):
-        titles = [_shortened(f"{place}. {choice}", ROW_TITLE) for place, choice in enumerate(choices, start=1)]
+        titles = [_shortened(f"{number}. {choice}", ROW_TITLE) for number, choice in enumerate(choices, start=1)]
     rows = [{"id": CHOICE + choice, "title": title} for choice, title in zip(choices, titles, strict=True)]
     for row, choice in zip(rows, choices, strict=True):
         if not row["title"].endswith(choice):  # what a title cannot hold stands in the description as a whole

@@ -101,8 +101,8 @@ class ConversationLocks:
         """
         if self._db is None:
             return allowance.reserve(turn.month or "")
-        place = place_of(conversation) if conversation else None
-        match await stored.begin(self._db, turn._replace(place=place, node=self._db.node or "")):
+        digest = place_of(conversation) if conversation else None
+        match await stored.begin(self._db, turn._replace(place=digest, node=self._db.node or "")):
             case OpenedTurn(number, is_first):
                 return HeldMessage(turn.month or "", turn=number, is_first=is_first)
             case KnownKey(number, fingerprint):

@@ -145,13 +145,13 @@ class WebVisits:
         # Held reads of each conversation and each address.
         self._held: Counter[object] = Counter()
 
-    async def take_message(self, widget: Widget, place: str) -> Slot:
+    async def take_message(self, widget: Widget, address: str) -> Slot:
         """Take a slot for a message to the bot from an address."""
-        return await self._messages.take(f"{widget.bot.id} {place}", self.services.clock())
+        return await self._messages.take(f"{widget.bot.id} {address}", self.services.clock())
 
-    async def take_poll(self, widget: Widget, place: str) -> Slot:
+    async def take_poll(self, widget: Widget, address: str) -> Slot:
         """Take a slot for any other request."""
-        return await self._polls.take(f"{widget.bot.id} {place}", self.services.clock())
+        return await self._polls.take(f"{widget.bot.id} {address}", self.services.clock())
 
     def seconds_until(self, slot: Slot) -> int:
         return max(1, slot.reset - self.services.clock() // 1000)
@@ -215,12 +215,12 @@ class WebVisits:
         pages = {message_id: websites.page_of(known[entry]) for message_id, entry in entries.items() if entry in known}
         return {message_id: page for message_id, page in pages.items() if page}
 
-    def may_hold(self, widget: Widget, user_id: str, place: str) -> bool:
+    def may_hold(self, widget: Widget, user_id: str, address: str) -> bool:
         """Report whether one more read of a visitor at an address may be held."""
         held, most = self._held, self.services.config.limits.connections_per_address
-        return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[place] < most
+        return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
-    async def wait(self, widget: Widget, user_id: str, place: str, shown: WidgetState) -> WidgetNews | None:
+    async def wait(self, widget: Widget, user_id: str, address: str, shown: WidgetState) -> WidgetNews | None:
         """Read, and where nothing is new wait for it, while `may_hold`. Answered at once otherwise."""
         key, events = widget.conversation(user_id), self.services.events
         if shown.types:
@@ -229,23 +229,23 @@ class WebVisits:
         # The waiter stands before the read, so that nothing is missed in between.
         async with events.waiting_for(key) as news:
             now = await self.read(widget, user_id, shown.after)
-            if now is None or now.messages or now.state != shown.known or not self.may_hold(widget, user_id, place):
+            if now is None or now.messages or now.state != shown.known or not self.may_hold(widget, user_id, address):
                 return now
-            with self._holding(key, place):
+            with self._holding(key, address):
                 # A typing mark ends without a word.
                 await background.wait(news, min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
         return await self.read(widget, user_id, shown.after)
 
     @contextmanager
-    def _holding(self, *places: object) -> Iterator[None]:
-        self._held.update(places)
+    def _holding(self, *holders: object) -> Iterator[None]:
+        self._held.update(holders)
         try:
             yield
         finally:
-            self._held.subtract(places)
-            for place in places:
-                if not self._held[place]:
-                    del self._held[place]
+            self._held.subtract(holders)
+            for holder in holders:
+                if not self._held[holder]:
+                    del self._held[holder]
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
         """Send no more mails with answers to an address."""

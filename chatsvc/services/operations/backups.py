@@ -60,10 +60,10 @@ async def create(services: Services, _: Caller, *, with_master_key: bool = False
     def write() -> BackupDraft:
         if keep:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = backup.create(
+        written = backup.create(
             services.db.fill_backup, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key
         )
-        return BackupDraft(made, target.stat().st_size, target)
+        return BackupDraft(written, target.stat().st_size, target)
 
     try:
         return await services.offload(write)

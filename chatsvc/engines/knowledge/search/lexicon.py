@@ -53,17 +53,17 @@ class Lexicon:
             for key in dict.fromkeys((member, stem(member))):
                 self._words.setdefault(key, []).append(name)
 
-    def expressions(self, said: Sequence[str]) -> list[Match]:
+    def expressions(self, words: Sequence[str]) -> list[Match]:
         """Return the concepts of expressions of several folded words."""
-        matches = self._base.expressions(said) if self._base else []
-        stems = [stem(word) for word in said]
+        matches = self._base.expressions(words) if self._base else []
+        stems = [stem(word) for word in words]
         for start, two in enumerate(pairwise(stems)):
             if two not in self._expressions and two[0] not in self._open:
                 continue
             for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
                 stop = start + 1 + len(parts)
-                behind = zip(parts, said[start + 1 : stop], stems[start + 1 : stop], strict=False)
-                if stop <= len(said) and all(
+                behind = zip(parts, words[start + 1 : stop], stems[start + 1 : stop], strict=False)
+                if stop <= len(words) and all(
                     word.startswith(part[:-1]) if part[-1] == "*" else root == part for part, word, root in behind
                 ):
                     matches.append(Match(concept, start, stop))
