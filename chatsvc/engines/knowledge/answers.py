@@ -29,7 +29,7 @@ _TALK = {
 """Acts of small talk, the one that is answered first, with the sentence that answers it."""
 _MOST_ASKED, _MOST_CHOICES, _MOST_LEARNED = 2, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
-BESIDE = 0.5  # confidence of an answer beside a form, and of one without a rival
+BESIDE, ALONE = 0.5, 0.65  # confidence of an answer beside a form, and of one without a rival (of which foreign questions have many)
 _HOURS = "?hours"  # in the place of the last question
 _AGAIN = 0.4  # confidence of what was offered before, and is asked for again in other words
 
@@ -111,7 +111,7 @@ class Answers(DialogueTurn):
 
     def _is_alone(self, result: SearchResult) -> bool:
         """Return whether a fact that is likely has no rival: to offer it as a choice would only be a detour."""
-        return len(result.facts) == 1 and result.confidence >= BESIDE
+        return len(result.facts) == 1 and result.confidence >= ALONE
 
     def answer_beside(self, asked: Sequence[Act]) -> str | None:
         """Return the answers to questions beside a form, or what may be meant; None without either. The form stays as it is."""
