@@ -89,10 +89,10 @@ BODY = (
 
 def test_a_word_file_is_read_with_headings_tables_and_labelled_questions() -> None:
     (file,) = read_files([("shop.docx", docx(BODY))], "en")
-    found = {question: answer for question, _, answer, *_ in file["entries"]}
-    assert found["Delivery"] == "We deliver within two days. Larger orders take a week."
-    assert any("Haircut" in answer and "450 TL" in answer for answer in found.values())
-    assert found["Do you sell vouchers?"] == "Yes, at the desk."
+    answers = {question: answer for question, _, answer, *_ in file["entries"]}
+    assert answers["Delivery"] == "We deliver within two days. Larger orders take a week."
+    assert any("Haircut" in answer and "450 TL" in answer for answer in answers.values())
+    assert answers["Do you sell vouchers?"] == "Yes, at the desk."
 
 
 BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
@@ -137,10 +137,10 @@ PAGES = (
 
 def test_a_pdf_file_is_read_with_paragraphs_prices_and_labelled_questions() -> None:
     (file,) = read_files([("shop.pdf", pdf_of(*PAGES))], "en")
-    found = {question: (answer, page) for question, _, answer, _, _, page in file["entries"]}
-    assert any("Haircut" in answer and "450 TL" in answer for answer, page in found.values() if page == 2)
-    assert found["Do you sell vouchers?"] == ("Yes, at the desk.", 2)
-    assert any("reach, and to the islands within a week." in answer for answer, page in found.values() if page == 1)
+    answers = {question: (answer, page) for question, _, answer, _, _, page in file["entries"]}
+    assert any("Haircut" in answer and "450 TL" in answer for answer, page in answers.values() if page == 2)
+    assert answers["Do you sell vouchers?"] == ("Yes, at the desk.", 2)
+    assert any("reach, and to the islands within a week." in answer for answer, page in answers.values() if page == 1)
 
 
 def encrypted() -> bytes:

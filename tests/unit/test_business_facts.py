@@ -11,7 +11,7 @@ BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 
 @pytest.mark.parametrize(("question", "answer", "setting", "value"), rows("business_facts"))
 def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
-    findings = {one.kind: one for one in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
+    findings = {finding.kind: finding for finding in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
     assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}
     named = findings[f"{setting}_missing"]
     assert (named.entry, named.facts) == (("e", {"value": value}) if value else (None, {}))

@@ -17,8 +17,8 @@ NOW = datetime(2026, 11, 20, 15, 14)  # noqa: DTZ001  # the bot's wall clock
 TOMORROW = date(2026, 11, 21)
 
 
-def kept(said: str | list[str], country: str = "TR", **fields: object) -> Captured:
-    spoken = [said] if isinstance(said, str) else said
+def kept(typed: str | list[str], country: str = "TR", **fields: object) -> Captured:
+    spoken = [typed] if isinstance(typed, str) else typed
     claimed = replace(Captured("contact", spoken[-1]), **fields)  # type: ignore[arg-type]
     once = checked(claimed, spoken, NOW, country)
     assert checked(once, spoken, NOW, country) == once, "what was checked stays the same"

@@ -424,14 +424,14 @@ def test_reading_the_defaults_imports_nothing_heavy() -> None:
 
 def test_the_teams_group_has_a_token_and_a_number(folder: Folder) -> None:
     token = "123456:abc-DEF_1"
-    made = folder.load(f"notices: {{telegram: {{token: '{token}', chat_id: -1001}}}}\n")
-    assert made.notices.team is not None
-    assert (made.notices.team.token, made.notices.team.chat_id) == (Secret(token), -1001)
-    assert made.path_holds_secrets
-    assert token not in repr(made)
+    settings = folder.load(f"notices: {{telegram: {{token: '{token}', chat_id: -1001}}}}\n")
+    assert settings.notices.team is not None
+    assert (settings.notices.team.token, settings.notices.team.chat_id) == (Secret(token), -1001)
+    assert settings.path_holds_secrets
+    assert token not in repr(settings)
     (folder.path / "token").write_text(f"{token}\n")
     from_file = folder.load("notices: {telegram: {token_file: token, chat_id: -1001}}\n")
-    assert (from_file.notices, from_file.path_holds_secrets) == (made.notices, False)
+    assert (from_file.notices, from_file.path_holds_secrets) == (settings.notices, False)
     assert folder.load("notices: {telegram: {token: null, chat_id: null}}\n").notices.team is None
     unset = folder.load('notices: {telegram: {token: "${TEAM_TOKEN}", chat_id: -1001}}\n')
     assert unset.notices.team == TeamNotices(None, -1001)

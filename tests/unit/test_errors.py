@@ -63,6 +63,6 @@ def test_an_error_is_the_flat_envelope_with_both_languages_and_exactly_its_field
 
 
 def test_a_sentence_that_says_what_was_wrong_is_added_in_both_languages() -> None:
-    told = errors.invalid_json(Because(tr="Şu alan.", en="That field.")).as_json()
-    assert told["message"] == f"{errors.invalid_json.text('tr')} Şu alan."
-    assert told["message_en"] == f"{errors.invalid_json.text('en')} That field."
+    body = errors.invalid_json(Because(tr="Şu alan.", en="That field.")).as_json()
+    assert body["message"] == f"{errors.invalid_json.text('tr')} Şu alan."
+    assert body["message_en"] == f"{errors.invalid_json.text('en')} That field."

@@ -114,16 +114,16 @@ def test_whatever_becomes_of_the_process_is_a_fault_of_the_file(
 
 def test_the_process_has_nothing_of_its_parents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CHATSVC_MASTER_KEY", "secret")
-    told = tmp_path / "told"
-    told.touch(0o666)
-    told.chmod(0o666)
+    path = tmp_path / "told"
+    path.touch(0o666)
+    path.chmod(0o666)
     tmp_path.chmod(0o755)
     hold(
         monkeypatch,
         tmp_path,
         f"""
 import json
-told = open({str(told)!r}, "w")
+told = open({str(path)!r}, "w")
 def decode(name, data):
     fds = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")]
     limits = [resource.getrlimit(one) for one in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
@@ -145,7 +145,7 @@ child._read = read
         os.close(inherited)
     environment, descriptors, limits, users, groups = json.loads(refused.value.facts["faults"][0]["facts"]["fault"])  # type: ignore[index]  # plain data
     assert environment.keys() <= {"LC_ALL", "LC_CTYPE", "PYTHONPATH"}
-    assert [one for one in descriptors if not one.startswith(("pipe:", "/dev/null", str(told), "/proc/"))] == []
+    assert [descriptor for descriptor in descriptors if not descriptor.startswith(("pipe:", "/dev/null", str(path), "/proc/"))] == []
     assert limits[0][0] < 1 << 30
     assert limits[1:] == [[0, 0], [0, 0]]
     assert (0 not in users, groups == []) == (True, True) if os.geteuid() == 0 else users == [os.geteuid()] * 3
@@ -214,7 +214,7 @@ BEGINNINGS = r"|## q\nalt: a\n|## q\n|## q?\n\na\n\n|question,answer\n|<html lan
 
 def pieces(table: str) -> list[str]:
     """The pieces of a table, their escapes read."""
-    return [one.encode("latin-1").decode("unicode-escape") for line in table.strip("\n").split("\n") for one in line.split("|")]
+    return [cell.encode("latin-1").decode("unicode-escape") for line in table.strip("\n").split("\n") for cell in line.split("|")]
 
 
 @pytest.mark.no_cover  # times are told, and each reader is measured with fewer lines

@@ -18,9 +18,9 @@ KNOWN = "csk_00000000000000000000000000000000"
 
 
 def test_a_key_is_csk_with_32_random_and_6_checksum_characters() -> None:
-    made = {keys.generate() for _ in range(500)}
-    assert len(made) == 500
-    for key in made:
+    generated = {keys.generate() for _ in range(500)}
+    assert len(generated) == 500
+    for key in generated:
         assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", key)
         assert keys.is_well_formed(key)
         assert keys.digest(key) == hashlib.sha256(key.encode()).digest()
@@ -43,7 +43,7 @@ def test_the_checksum_is_the_crc_of_all_before_it_in_base_62() -> None:
             crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
     crc ^= 0xFFFFFFFF
     alphabet = string.digits + string.ascii_uppercase + string.ascii_lowercase
-    digits = "".join(alphabet[crc // 62**place % 62] for place in range(5, -1, -1))
+    digits = "".join(alphabet[crc // 62**power % 62] for power in range(5, -1, -1))
     assert keys.is_well_formed(KNOWN + digits)
 
 

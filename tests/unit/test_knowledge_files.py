@@ -167,10 +167,10 @@ def test_a_file_that_asks_is_questions_and_answers_and_any_other_a_document(text
 
 def test_the_sample_business_is_told_in_both_languages() -> None:
     files = {name: parse_file(name, text, "de") for name, text in samples.knowledge().items()}
-    assert [{one.language for one in entries} for entries in files.values()] == [{"tr"}, {"en"}]
+    assert [{entry.language for entry in entries} for entries in files.values()] == [{"tr"}, {"en"}]
     turkish, english = files.values()
     assert len(turkish) == len(english) >= 15
-    assert all(len(one.alt) >= 5 for one in [*turkish, *english])
+    assert all(len(entry.alt) >= 5 for entry in [*turkish, *english])
 
 
 PIECES = [*"#?\\\n\r q\u0131\0", "## ", "\n\n", "synonyms: a, ", "alt: ", "language: ", "en", "<!--", "-->", "```"]
@@ -180,15 +180,15 @@ PIECES = [*"#?\\\n\r q\u0131\0", "## ", "\n\n", "synonyms: a, ", "alt: ", "langu
 def test_any_file_gives_entries_or_faults(text: str) -> None:
     entries: list[ParsedEntry] = []
     groups: list[Synonyms] = []
-    found: tuple[FileFault, ...] = ()
+    faults: tuple[FileFault, ...] = ()
     try:
         entries, groups, _ = read("a.md", text, "tr")
     except KnowledgeFileError as error:
-        found = error.faults
-    assert bool(entries or groups) != bool(found)
-    assert all(one.question.strip() and one.answer.strip() for one in entries)
+        faults = error.faults
+    assert bool(entries or groups) != bool(faults)
+    assert all(entry.question.strip() and entry.answer.strip() for entry in entries)
     lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    assert all(1 <= fault.line <= lines for fault in found)
+    assert all(1 <= fault.line <= lines for fault in faults)
 
 
 @given(st.lists(st.tuples(st.text("abc ?ğ", min_size=1), st.text("abc .ş\n", min_size=1)), min_size=1, max_size=5))
@@ -196,7 +196,7 @@ def test_what_is_written_in_the_form_is_read_back(pairs: list[tuple[str, str]]) 
     wanted = [(f"{number} {' '.join(question.split())}".strip(), answer) for number, (question, answer) in enumerate(pairs)]
     text = "\n".join(f"## {question}\n{ASKS}\n_{answer}" for question, answer in wanted)
     cleaned = [(question, "\n".join(line.rstrip() for line in f"_{answer}".split("\n")).rstrip()) for question, answer in wanted]
-    assert [(one.question, one.answer) for one in parse(text)] == cleaned
+    assert [(entry.question, entry.answer) for entry in parse(text)] == cleaned
 
 
 STRUCK = {
@@ -211,10 +211,10 @@ STRUCK = {
 
 @pytest.mark.parametrize(("name", "text"), STRUCK.items())
 def test_struck_out_text_is_not_told(name: str, text: str) -> None:
-    told = " ".join(entry.answer for entry in read(name, text, "en").entries)
-    assert "520 TL" in told
-    assert "600" not in told
-    assert name.endswith(".md") or "gain" in told
+    answers = " ".join(entry.answer for entry in read(name, text, "en").entries)
+    assert "520 TL" in answers
+    assert "600" not in answers
+    assert name.endswith(".md") or "gain" in answers
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_front_matter_is_no_entry_and_underlined_headings_are_headings(name: str
 @pytest.mark.parametrize("ending", ["md", "txt"])
 def test_a_table_that_was_pasted_keeps_the_names_of_its_columns(ending: str) -> None:
     rows = "Service\tPrice\tMinutes\nCut\t£52\t30\nDye, all\t\t90\n"
-    told = "| Service | Price | Minutes |\n| Cut | £52 | 30 |\n| Dye, all |  | 90 |"
+    table = "| Service | Price | Minutes |\n| Cut | £52 | 30 |\n| Dye, all |  | 90 |"
     (entry,) = read(f"a.{ending}", f"{rows}\n\tindented by a tab\n", "en").entries
-    assert (entry.question, entry.answer) == ("Service, Price, Minutes", f"{told}\n\n\tindented by a tab")
+    assert (entry.question, entry.answer) == ("Service, Price, Minutes", f"{table}\n\n\tindented by a tab")
 
 
 @pytest.mark.parametrize("heading", ["Dr. Elif Kaya", "Peugeot 208 kiralama"])

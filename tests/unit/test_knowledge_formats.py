@@ -19,8 +19,8 @@ from tests.knowledge_files import read
 from tests.tables import rows
 
 
-def brief(found: Parsed) -> list[tuple[str, str]]:
-    return [(one.question, one.answer) for one in found.entries]
+def brief(content: Parsed) -> list[tuple[str, str]]:
+    return [(entry.question, entry.answer) for entry in content.entries]
 
 
 def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
@@ -32,9 +32,9 @@ def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
 
 def faults(name: str, text: str) -> list[str]:
     """The faults of a file, each with its line."""
-    found = attempt(name, text)
-    assert isinstance(found, KnowledgeFileError)
-    return [f"{fault.line}: {fault.text}" for fault in found.faults]
+    result = attempt(name, text)
+    assert isinstance(result, KnowledgeFileError)
+    return [f"{fault.line}: {fault.text}" for fault in result.faults]
 
 
 def test_a_table_has_an_entry_a_row() -> None:
@@ -92,9 +92,9 @@ def test_every_fault_of_jsonl_is_told_with_its_line() -> None:
         '{"question": ' + "9" * 5000 + "}",
         '{"synonyms": ["one, two", "three"]}',
     ]
-    told = faults("a.jsonl", "\n".join(lines))
-    assert [one.split(" ")[0] for one in told] == [f"{number}:" for number in range(1, 12)]
-    assert told[:9] == [
+    texts = faults("a.jsonl", "\n".join(lines))
+    assert [text.split(" ")[0] for text in texts] == [f"{number}:" for number in range(1, 12)]
+    assert texts[:9] == [
         "1: unknown field 'anser'; known are id, question, alt, answer, language, source, synonyms",
         "2: every line is one JSON object: {...}",
         "3: this is no JSON that can be read: nested too deeply",
@@ -105,7 +105,7 @@ def test_every_fault_of_jsonl_is_told_with_its_line() -> None:
         '8: alt must be a list of texts: ["...", "..."]',
         "9: this question has no answer",
     ]
-    assert told[10] == "11: a comma stands between synonyms, never in one"
+    assert texts[10] == "11: a comma stands between synonyms, never in one"
 
 
 GUIDE = """language: en
@@ -135,36 +135,36 @@ It takes a week.
 
 
 def test_a_document_becomes_a_passage_a_section_under_its_headings() -> None:
-    found = parse_markdown(GUIDE, "tr", "guide.md")
-    assert brief(found) == [
+    content = parse_markdown(GUIDE, "tr", "guide.md")
+    assert brief(content) == [
         ("The guide", "Welcome."),
         ("Delivery", "We ship every day."),
         ("Delivery: Abroad", "It takes a week.\n\n```\n## no heading\n```"),
         ("Returns", "- within 30 days\n- unused"),
     ]
-    assert {one.language for one in found.entries} == {"en"}
-    assert [one.line for one in found.entries] == [6, 10, 14, 22]
-    assert found.synonyms == [Synonyms(("bike", "bicycle"), "guide.md")]
+    assert {entry.language for entry in content.entries} == {"en"}
+    assert [entry.line for entry in content.entries] == [6, 10, 14, 22]
+    assert content.synonyms == [Synonyms(("bike", "bicycle"), "guide.md")]
 
 
 def test_plain_text_is_cut_between_paragraphs_and_asked_by_its_first_sentences() -> None:
     paragraphs = [f"Paragraph {number} begins. {'It goes on and on. ' * 35}".strip() for number in range(8)]
-    found = parse_text("\n\n".join(paragraphs), "en", "a.txt")
-    assert "\n\n".join(one.answer for one in found.entries) == "\n\n".join(paragraphs)
-    assert [one.question for one in found.entries] == [f"Paragraph {number} begins." for number in (0, 3, 6)]
-    assert all(1_200 <= len(one.answer) <= LONGEST for one in found.entries)
+    content = parse_text("\n\n".join(paragraphs), "en", "a.txt")
+    assert "\n\n".join(entry.answer for entry in content.entries) == "\n\n".join(paragraphs)
+    assert [entry.question for entry in content.entries] == [f"Paragraph {number} begins." for number in (0, 3, 6)]
+    assert all(1_200 <= len(entry.answer) <= LONGEST for entry in content.entries)
 
 
 def test_a_long_section_makes_passages_that_end_with_sentences() -> None:
     sentences = [f"Dr. Ali {number}. katta, no. {number} ile oturur ve çalışır." for number in range(400)]
-    found = parse_markdown("## Ev\n\n" + " ".join(sentences), "tr", "a.md")
-    assert " ".join(one.answer for one in found.entries) == " ".join(sentences)
-    assert all(one.answer.endswith("çalışır.") and 600 <= len(one.answer) <= LONGEST + 300 for one in found.entries)
-    assert found.entries[0].question == "Ev"
-    assert found.entries[1].question.startswith("Ev: Dr. Ali 4")
+    content = parse_markdown("## Ev\n\n" + " ".join(sentences), "tr", "a.md")
+    assert " ".join(entry.answer for entry in content.entries) == " ".join(sentences)
+    assert all(entry.answer.endswith("çalışır.") and 600 <= len(entry.answer) <= LONGEST + 300 for entry in content.entries)
+    assert content.entries[0].question == "Ev"
+    assert content.entries[1].question.startswith("Ev: Dr. Ali 4")
     # What has no sentences is cut between words, and what has no words anywhere.
-    assert " ".join(one.answer for one in parse_text("word " * 1000, "en", "a.txt").entries) == ("word " * 1000).strip()
-    assert "".join(one.answer for one in parse_text("x" * 5000, "en", "a.txt").entries) == "x" * 5000
+    assert " ".join(entry.answer for entry in parse_text("word " * 1000, "en", "a.txt").entries) == ("word " * 1000).strip()
+    assert "".join(entry.answer for entry in parse_text("x" * 5000, "en", "a.txt").entries) == "x" * 5000
 
 
 PAGE = """<!DOCTYPE html>
@@ -189,7 +189,7 @@ def test_short_lines_above_a_paragraph_of_plain_text_are_headings() -> None:
         "The Workshop\n\n1. Delivery\nOrders take six weeks.\n\nWarranty\n\nAll furniture has five years of it, the oil has not\n\n"
         "Do you plane boards?\nYes\n\nAddress:\n5 Mill Road\nBristol\n"
     )
-    assert [(one.question, one.answer) for one in parse_text(text, "en", "a.txt").entries] == [
+    assert [(entry.question, entry.answer) for entry in parse_text(text, "en", "a.txt").entries] == [
         ("1. Delivery", "Orders take six weeks."),
         ("Warranty", "All furniture has five years of it, the oil has not"),
         ("Do you plane boards?", "Yes"),
@@ -199,12 +199,12 @@ def test_short_lines_above_a_paragraph_of_plain_text_are_headings() -> None:
 
 @pytest.mark.parametrize("text", ["Apples\n\nPears\n\nPlums", "Ada Bell\nManager", "We are here.\n\nAnd there.", "Oak\n- ash\n- elm"])
 def test_short_lines_without_prose_below_stay_text(text: str) -> None:
-    assert [one.answer for one in parse_text(text, "en", "a.txt").entries] == [text]
+    assert [entry.answer for entry in parse_text(text, "en", "a.txt").entries] == [text]
 
 
 def test_a_page_is_read_like_a_document_and_its_questions_become_entries() -> None:
-    found = read("a.html", PAGE, "tr")
-    assert brief(found) == [
+    content = read("a.html", PAGE, "tr")
+    assert brief(content) == [
         ("The shop", "Fish & chips\nevery day €5"),
         ("Prices", "Bike | Day\nCity | 20\n\n- one two\n- three"),
         ("Do you ship?", "Yes.\n\nEverywhere."),
@@ -213,8 +213,8 @@ def test_a_page_is_read_like_a_document_and_its_questions_become_entries() -> No
         ("Refunds?", "At once"),
         ("Prices", "a\n  b"),
     ]
-    assert {one.language for one in found.entries} == {"en"}
-    assert [one.line for one in found.entries] == [3, 4, 9, 11, 11, 11, 11]
+    assert {entry.language for entry in content.entries} == {"en"}
+    assert [entry.line for entry in content.entries] == [3, 4, 9, 11, 11, 11, 11]
 
 
 KINDS = (".md", ".txt", ".csv", ".jsonl", ".html")
@@ -294,10 +294,10 @@ ENTRY = st.tuples(TEXT, st.lists(TEXT, max_size=3), TEXT, st.sampled_from(["tr",
 def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str], str, str, str]], groups: list[tuple[str, str]]) -> None:
     gathered = parsed.Gathering("all")
     for number, (question, alt, answer, language, source) in enumerate(raw):
-        one = parsed.Gathering("one")
-        one.text(1, question + answer + "".join(alt))
-        one.entry(1, f"{question}", [(1, other) for other in alt if other.strip()], answer, language)
-        if not one.faults:
+        gathering = parsed.Gathering("one")
+        gathering.text(1, question + answer + "".join(alt))
+        gathering.entry(1, f"{question}", [(1, other) for other in alt if other.strip()], answer, language)
+        if not gathering.faults:
             gathered.entry(
                 number, f"{question}", [(1, other) for other in alt if other.strip()], answer, language, source=source, once=False
             )
@@ -307,20 +307,20 @@ def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str],
         group.synonyms(1, pair)
         if not group.faults:
             gathered.synonyms(1, pair, "faq.md")
-    entries = list({(one.source, one.language, one.question.casefold()): one for one in gathered.entries}.values())
-    known = [Entry("id", one.question, one.alt, one.answer, one.language, one.source) for one in entries]
-    synonyms = [Synonyms(*one) for one in gathered._synonyms]
+    entries = list({(entry.source, entry.language, entry.question.casefold()): entry for entry in gathered.entries}.values())
+    known = [Entry("id", entry.question, entry.alt, entry.answer, entry.language, entry.source) for entry in entries]
+    synonyms = [Synonyms(*row) for row in gathered._synonyms]
     if not known and not synonyms:
         return
     for form, ending in (("jsonl", ".jsonl"), ("csv", ".csv")):
         back = read(f"all{ending}", "".join(writing.write(form, known, synonyms)), "de")
-        assert [Entry("id", *one[:5]) for one in back.entries] == known
-        assert [Synonyms(*one) for one in back.synonyms] == synonyms
-    once = list({(one.language, one.question.casefold()): one for one in known}.values())
+        assert [Entry("id", *entry[:5]) for entry in back.entries] == known
+        assert [Synonyms(*row) for row in back.synonyms] == synonyms
+    once = list({(entry.language, entry.question.casefold()): entry for entry in known}.values())
     if once:
         back = read("all.md", "".join(writing.write("markdown", once, synonyms)), "de")
-        assert [Entry("id", *one[:4]) for one in back.entries] == [one._replace(source=None) for one in once]
-        assert [one.words for one in back.synonyms] == list(dict.fromkeys(one.words for one in synonyms))
+        assert [Entry("id", *entry[:4]) for entry in back.entries] == [entry._replace(source=None) for entry in once]
+        assert [row.words for row in back.synonyms] == list(dict.fromkeys(row.words for row in synonyms))
 
 
 @given(
@@ -328,14 +328,14 @@ def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str],
     st.lists(st.sampled_from([*HOSTILE, *LINES, *AWKWARD, ">", "question,answer\n", '{"question":'])).map("".join),
 )
 def test_any_file_of_any_format_gives_entries_or_faults(ending: str, text: str) -> None:
-    found = attempt(f"a{ending}", text)
-    if isinstance(found, Parsed):
-        assert found.entries or found.synonyms
-        assert all(one.question.strip() and one.answer.strip() for one in found.entries)
+    result = attempt(f"a{ending}", text)
+    if isinstance(result, Parsed):
+        assert result.entries or result.synonyms
+        assert all(entry.question.strip() and entry.answer.strip() for entry in result.entries)
     else:
         lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-        assert found.faults
-        assert all(1 <= fault.line <= lines for fault in found.faults)
+        assert result.faults
+        assert all(1 <= fault.line <= lines for fault in result.faults)
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,18 @@ def entry(name: str, question: str, *alt: str, answer: str = "", language: str =
 
 def kinds(*entries: Entry) -> list[tuple[str, str | None, str | None]]:
     """List the findings without those of generated questions."""
-    return [(one.kind, one.entry, one.other) for one in findings(entries, "en") if one.kind not in ("easily_missed", "overlap")]
+    return [
+        (finding.kind, finding.entry, finding.other)
+        for finding in findings(entries, "en")
+        if finding.kind not in ("easily_missed", "overlap")
+    ]
 
 
 def test_the_sample_business_has_no_weak_spot() -> None:
     entries = [
-        Entry(f"{name} {nth}", one.question, one.alt, one.answer, one.language, name)
+        Entry(f"{name} {nth}", item.question, item.alt, item.answer, item.language, name)
         for name, text in samples.knowledge().items()
-        for nth, one in enumerate(parse_file(name, text, "tr"))
+        for nth, item in enumerate(parse_file(name, text, "tr"))
     ]
     assert len(entries) > 30
     assert findings(entries, "tr") == []
@@ -45,22 +49,22 @@ def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_t
     known = [entry(f"{n}", name, answer=f"{name} costs £{n} at the desk.") for n, name in enumerate(("Parking", "Breakfast", "Laundry"))]
     titles = ("More", "Other", "And also", "For all of you", "This and that", "What else", "Some more")
     odd = [entry(f"odd {n}", title, answer=f"Bring voucher {n} along to the desk, £3.") for n, title in enumerate(titles)]
-    found = [one for one in findings([*known, *odd], "en") if one.kind == "easily_missed"]
-    assert 1 <= len(found) <= knowledge_lint.MOST_MISSED
-    assert all(str(one.entry).startswith("odd") for one in found)
-    assert "ways to ask it lead elsewhere, such as “" in found[0].text
+    missed = [finding for finding in findings([*known, *odd], "en") if finding.kind == "easily_missed"]
+    assert 1 <= len(missed) <= knowledge_lint.MOST_MISSED
+    assert all(str(finding.entry).startswith("odd") for finding in missed)
+    assert "ways to ask it lead elsewhere, such as “" in missed[0].text
 
 
 def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
     asked = ("do you have breakfast", "how much is breakfast", "breakfast price")
     hidden = entry("b", "what about breakfast", *asked, answer="See the leaflet.")
     entries = [entry("a", "Breakfast", answer="Served until ten, £9."), hidden, entry("c", "Parking")]
-    found = [(one.kind, one.entry, one.other) for one in findings(entries, "en")]
-    assert {kind for kind, *_ in found} & {"overlap", "easily_missed"}
+    overlaps = [(finding.kind, finding.entry, finding.other) for finding in findings(entries, "en")]
+    assert {kind for kind, *_ in overlaps} & {"overlap", "easily_missed"}
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "language", "made"),
+    ("question", "answer", "language", "questions"),
     [
         ("Parking", "£5 a night.", "en", ["Parking", "do you have parking", "what about parking", "how much is parking", "parking price"]),
         ("Getting here", "Leave the motorway behind Ludlow.", "en", ["Getting here", "leave motorway behind"]),
@@ -69,8 +73,8 @@ def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
         ("Where are you?", "Red brick house, Harbour Street corner.", "en", ["Where are you", "red brick house"]),
     ],
 )
-def test_questions_are_generated_from_heading_facts_and_sentences(question: str, answer: str, language: str, made: list[str]) -> None:
-    assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(made)] == made
+def test_questions_are_generated_from_heading_facts_and_sentences(question: str, answer: str, language: str, questions: list[str]) -> None:
+    assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(questions)] == questions
 
 
 TURKISH = ("Odada havlu ve çarşaf var mı acaba?", "yoksa biz mi getirelim")
@@ -131,9 +135,9 @@ def test_questions_for_another_kind_of_fact_are_no_near_duplicates() -> None:
 
 
 def test_what_is_worst_comes_first_and_each_pair_once() -> None:
-    found = findings([entry("a", "x y z"), entry("b", "x y z", answer="The answer is a."), entry("c", "q", answer="long " * 400)], "en")
-    assert [KINDS.index(one.kind) for one in found] == sorted(KINDS.index(one.kind) for one in found)
-    assert [one.kind for one in found if one.other] == ["duplicate_phrasing"]
+    listed = findings([entry("a", "x y z"), entry("b", "x y z", answer="The answer is a."), entry("c", "q", answer="long " * 400)], "en")
+    assert [KINDS.index(finding.kind) for finding in listed] == sorted(KINDS.index(finding.kind) for finding in listed)
+    assert [finding.kind for finding in listed if finding.other] == ["duplicate_phrasing"]
 
 
 def test_of_very_many_phrasings_the_first_of_each_entry_are_searched_for_and_all_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +146,9 @@ def test_of_very_many_phrasings_the_first_of_each_entry_are_searched_for_and_all
     order: list[str] = []
     monkeypatch.setattr(knowledge_lint, "_searched", lambda _, __, phrasing: order.append(phrasing))
     for everything, searches in ((False, 3), (True, 6)):
-        told: list[tuple[str, int, int]] = []
-        findings(entries, "en", everything=everything, progress=lambda *state: told.append(state))  # noqa: B023  # called at once
-        assert ("searching for phrasings", searches, searches) in told
+        states: list[tuple[str, int, int]] = []
+        findings(entries, "en", everything=everything, progress=lambda *state: states.append(state))  # noqa: B023  # called at once
+        assert ("searching for phrasings", searches, searches) in states
     assert order[:3] == ["apple question", "banana question", "apple other"]
     assert order[3:7] == ["apple question", "banana question", "apple other", "banana other"]
     assert knowledge_lint.searched(entries) == (3, 6)

@@ -19,18 +19,18 @@ def silent(*_: object) -> None:
 def preview(
     before: list[Entry], after: list[Entry], *asked: tuple[str, str, int], groups: list[Synonyms] | None = None
 ) -> list[AnswerChange]:
-    questions = [PastQuestion(*one) for one in asked]
+    questions = [PastQuestion(*question) for question in asked]
     return changes(BOT, Whole(before, []), Whole(after, groups or []), questions, silent)
 
 
 def test_the_same_knowledge_changes_nothing_though_its_entries_have_new_ids() -> None:
-    again = [one._replace(id=f"new {one.id}") for one in (PARKING, BREAKFAST)]
+    again = [entry._replace(id=f"new {entry.id}") for entry in (PARKING, BREAKFAST)]
     assert preview([PARKING, BREAKFAST], again, ("where can I park", "asked", 3), ("any breakfast", "unanswered", 1)) == []
 
 
 def test_questions_that_lose_change_or_gain_an_answer_are_listed_worst_first() -> None:
     dearer = PARKING._replace(id="9", answer="Behind the house, £7 a night.")
-    found = preview(
+    differences = preview(
         [PARKING, BREAKFAST],
         [dearer, DOGS],
         ("dogs allowed?", "unanswered", 4),
@@ -38,7 +38,7 @@ def test_questions_that_lose_change_or_gain_an_answer_are_listed_worst_first() -
         ("Breakfast!", "asked", 7),
         ("hello", "asked", 9),
     )
-    assert [(one.kind, one.question, one.origin, one.times, one.before, one.after) for one in found] == [
+    assert [(change.kind, change.question, change.origin, change.times, change.before, change.after) for change in differences] == [
         ("lost", "Breakfast!", "asked", 7, "Breakfast", None),
         ("changed", "parking", "asked", 2, "Parking", "Parking"),
         ("gained", "dogs allowed?", "unanswered", 4, None, "Dogs"),
@@ -48,12 +48,12 @@ def test_questions_that_lose_change_or_gain_an_answer_are_listed_worst_first() -
 
 def test_synonyms_count_and_progress_is_reported() -> None:
     steps: list[tuple[str, int, int]] = []
-    found = changes(
+    differences = changes(
         BOT,
         Whole([PARKING, BREAKFAST], []),
         Whole([PARKING, BREAKFAST], [Synonyms(("brekkie", "breakfast"), "a.md")]),
         [PastQuestion("when is brekkie", "unanswered", 2)],
         lambda *step: steps.append(step),
     )
-    assert [(one.kind, one.question, one.after) for one in found] == [("gained", "when is brekkie", "Breakfast")]
+    assert [(change.kind, change.question, change.after) for change in differences] == [("gained", "when is brekkie", "Breakfast")]
     assert steps[-1] == ("searching for past questions", 3, 3)

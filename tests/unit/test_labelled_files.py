@@ -84,8 +84,8 @@ def test_a_long_table_is_cut_between_rows_below_its_heads() -> None:
     ):
         entries = read(name, text, "en").entries
         assert len(entries) > 1
-        assert all(one.answer.startswith("| Name | Price |") and len(one.answer) <= 2_400 for one in entries)
-        assert sum(one.answer.count("Thing number") for one in entries) == 150
+        assert all(entry.answer.startswith("| Name | Price |") and len(entry.answer) <= 2_400 for entry in entries)
+        assert sum(entry.answer.count("Thing number") for entry in entries) == 150
 
 
 def test_a_question_in_bold_is_an_entry_with_what_stands_behind_or_below_it() -> None:

@@ -102,10 +102,10 @@ def test_the_level_is_that_of_our_own_events_and_libraries_are_heard_from_warnin
         logger.info("i")
         logger.warning("w")
         logger.error("e")
-    said = {
+    levels = {
         name: "".join(line["message"] for line in lines(stream) if line["logger"] == name) for name in ("chatsvc.somewhere", "a.library")
     }
-    assert said == {"chatsvc.somewhere": heard, "a.library": heard.replace("i", "")}
+    assert levels == {"chatsvc.somewhere": heard, "a.library": heard.replace("i", "")}
 
 
 def test_a_warning_of_a_library_is_a_line_too(stream: io.StringIO) -> None:

@@ -36,9 +36,9 @@ def test_the_password_comes_from_the_environment_or_a_file_and_is_not_shown(tmp_
     (tmp_path / "pw").write_text(f"{PASSWORD}\n")
     (tmp_path / "pw").chmod(0o600)
     for text in ("password: '${SMTP}'", "password_file: pw", "password: '" + PASSWORD + "'"):
-        found = read(tmp_path, f"{{host: h, from: a@b, username: desk, {text}, ca_file: ca.pem}}", SMTP=PASSWORD)
-        assert found
-        assert (found.username, found.password, found.ca_file) == ("desk", Secret(PASSWORD), tmp_path / "ca.pem")
+        settings = read(tmp_path, f"{{host: h, from: a@b, username: desk, {text}, ca_file: ca.pem}}", SMTP=PASSWORD)
+        assert settings
+        assert (settings.username, settings.password, settings.ca_file) == ("desk", Secret(PASSWORD), tmp_path / "ca.pem")
         config = load(tmp_path / "config.yaml", {"SMTP": PASSWORD})
         assert PASSWORD not in f"{config}{as_document(config)}"
         assert as_document(config)["notices"]["smtp"]["password"] == "***"

@@ -63,12 +63,12 @@ def test_no_text_gives_anything_but_a_week_or_a_refusal(text: str, hours: dict[s
 
 def test_the_hours_of_single_days_make_a_week_and_come_back_day_by_day() -> None:
     typed = {"mon": "9-12, 13-18.30", "tue": "9:00–17", "wed": "kapalı", "fri": "18:00-02:00", "sat": "18:00-24:00", "sun": "24 saat"}
-    kept = of_days(typed)
-    assert kept == normalize("mon 9-12, 13-18:30; tue 9-17; fri 18:00-02:00; sat 18:00-24:00; sun 0:00-24:00")
-    shown = by_day(kept)
+    hours = of_days(typed)
+    assert hours == normalize("mon 9-12, 13-18:30; tue 9-17; fri 18:00-02:00; sat 18:00-24:00; sun 0:00-24:00")
+    shown = by_day(hours)
     expected = ("09:00-12:00, 13:00-18:30", "09:00-17:00", "", "", "18:00-02:00", "18:00-24:00", "00:00-24:00")
     assert shown == dict(zip(DAYS, expected, strict=True))
-    assert of_days(shown) == kept
+    assert of_days(shown) == hours
     assert (of_days({}), of_days({"mon": " ", "tue": "closed"}), by_day("")) == ("", "", dict.fromkeys(DAYS, ""))
 
 

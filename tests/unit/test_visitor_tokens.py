@@ -18,7 +18,7 @@ def test_a_token_has_one_spelling(parts: tuple[str, ...]) -> None:
     assert visitor_tokens.read("key", MAIL, token) == parts
     changed = {token[:at] + letter + token[at + 1 :] for at in range(len(token)) for letter in ("", ".", *LETTERS)} - {token}
     longer = {token[:at] + letter + token[at:] for at in range(len(token) + 1) for letter in "=!. \n%A"}
-    assert [one for one in changed | longer if visitor_tokens.read("key", MAIL, one)] == []
+    assert [text for text in changed | longer if visitor_tokens.read("key", MAIL, text)] == []
 
 
 def test_a_token_is_of_one_key_and_one_kind() -> None:
