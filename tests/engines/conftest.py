@@ -23,16 +23,16 @@ async def server() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture
 async def make(server: ModelServer) -> AsyncIterator[Make]:
-    made: list[AnthropicEngine] = []
+    engines: list[AnthropicEngine] = []
 
     def build(**settings: Any) -> AnthropicEngine:
         provider = {"base_url": server.url, "api_key": KEY}
         provider |= {name: settings.pop(name) for name in ("base_url", "api_key", "platform", "region", "project") if name in settings}
-        made.append(AnthropicEngine(Provider.of(**provider), **{"timeout_s": 10.0, "max_retries": 0, **settings}))
-        return made[-1]
+        engines.append(AnthropicEngine(Provider.of(**provider), **{"timeout_s": 10.0, "max_retries": 0, **settings}))
+        return engines[-1]
 
     yield build
-    for engine in made:
+    for engine in engines:
         await engine.close()
 
 

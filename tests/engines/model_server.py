@@ -54,10 +54,10 @@ def calls(*uses: tuple[str, object], text: str = "", before: Sequence[object] = 
     """Tools called by name and arguments; `before` are blocks in front of them."""
 
     async def step(server: ModelServer, request: web.Request) -> web.StreamResponse:
-        said = [{"type": "text", "text": text}] if text else []
+        blocks = [{"type": "text", "text": text}] if text else []
         round_ = len(server.seen)
         used = [{"type": "tool_use", "id": f"toolu_{round_}_{n}", "name": name, "input": given} for n, (name, given) in enumerate(uses)]
-        return await answers(message([*before, *said, *used], **{"stop_reason": "tool_use", **fields}))(server, request)
+        return await answers(message([*before, *blocks, *used], **{"stop_reason": "tool_use", **fields}))(server, request)
 
     return step
 
@@ -84,12 +84,12 @@ def html(status: int = 200, text: str = "<html><body>Welcome to nginx!</body></h
 def fails(
     status: int,
     kind: str = "api_error",
-    said: str = "Something is wrong",
+    text: str = "Something is wrong",
     *,
     headers: Mapping[str, str] | None = None,
 ) -> Step:
     """An error as Anthropic words it."""
-    payload = {"type": "error", "error": {"type": kind, "message": said}, "request_id": "req_body"}
+    payload = {"type": "error", "error": {"type": kind, "message": text}, "request_id": "req_body"}
     return answers(payload, status=status, headers={"request-id": "req_011CUB2X", **(headers or {})})
 
 

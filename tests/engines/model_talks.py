@@ -59,17 +59,17 @@ async def replay(talk: Talk) -> list[Outcome]:
     formers, sentences = list[CapturedRecord](), list[str]()
     async with ModelServer() as server:
         engine = AnthropicEngine(Provider.of(server.url, ""), timeout_s=10.0, max_retries=0)
-        for said in talk.turns:
+        for exchange in talk.turns:
             server.seen.clear()
-            server.script.extend(says(step) if isinstance(step, str) else calls(*step.items()) for step in said.model)
-            turn = Turn(talk.bot, "api", said.message, tuple(history), None, KNOWLEDGE, "m", 10.0, NOW_MS, None, True, tuple(records))
+            server.script.extend(says(step) if isinstance(step, str) else calls(*step.items()) for step in exchange.model)
+            turn = Turn(talk.bot, "api", exchange.message, tuple(history), None, KNOWLEDGE, "m", 10.0, NOW_MS, None, True, tuple(records))
             try:
                 reply = await engine.reply(turn)
             except EngineError as fault:
                 text, captured = f"({fault.reason})", None
             else:
                 text, captured = reply.text, reply.captured
-            spoken = [*(past.content for past in history if past.role == "user"), said.message]
+            spoken = [*(past.content for past in history if past.role == "user"), exchange.message]
             if captured is not None:
                 record = as_captured(*captures.records(talk.bot, captured, spoken, NOW_MS))
                 sentences.append(record.message)
@@ -77,9 +77,9 @@ async def replay(talk: Talk) -> list[Outcome]:
                     records.append(record._replace(id=f"record-{len(records) + 1}"))
                 else:
                     _apply(records, formers, captured, captured.change)
-            history += [HistoryMessage("user", said.message), HistoryMessage("assistant", text)]
+            history += [HistoryMessage("user", exchange.message), HistoryMessage("assistant", text)]
             bodies = [seen.body for seen in server.seen]
-            outcomes.append(Outcome(said.message, bodies, _results(bodies), text, tuple(records), tuple(sentences)))
+            outcomes.append(Outcome(exchange.message, bodies, _results(bodies), text, tuple(records), tuple(sentences)))
             server.script.clear()
         await engine.close()
     return outcomes
@@ -142,5 +142,7 @@ TALKS = [
 
 def with_thoughts(talk: Talk) -> Talk:
     """Return a conversation whose model leaves its thoughts and template marks in its texts."""
-    marked = [[f"<think>hm</think>{step}<|im_end|>" if isinstance(step, str) else step for step in said.model] for said in talk.turns]
-    return replace(talk, turns=[said._replace(model=model) for said, model in zip(talk.turns, marked, strict=True)])
+    marked = [
+        [f"<think>hm</think>{step}<|im_end|>" if isinstance(step, str) else step for step in exchange.model] for exchange in talk.turns
+    ]
+    return replace(talk, turns=[exchange._replace(model=model) for exchange, model in zip(talk.turns, marked, strict=True)])

@@ -681,7 +681,7 @@ def test_no_log_line_holds_the_prompt_or_the_key_even_where_everything_is_logged
             async with ModelServer() as server:
                 engine = AnthropicEngine(Provider.of(server.url, KEY), timeout_s=5, max_retries=1)
                 await engine.reply(TURN)
-                server.always = fails(529, said=TURN.message)
+                server.always = fails(529, text=TURN.message)
                 try:
                     await engine.reply(TURN)
                 except EngineError:
@@ -724,7 +724,7 @@ async def test_the_request_holds_what_every_server_knows_and_no_more(server: Mod
 async def test_the_system_prompt_tells_the_bot_and_never_quotes_the_visitor(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(replace(TURN, history=past("Adım Selin", "Hoş geldiniz")))
     text = system_of(server)
-    for told in (
+    for sentence in (
         "Deniz Otel",
         "by the sea",
         "Mention the breakfast.",
@@ -733,7 +733,7 @@ async def test_the_system_prompt_tells_the_bot_and_never_quotes_the_visitor(serv
         "Monday to Friday 09:00-18:00",
         "Is there parking?",
     ):
-        assert told in text
+        assert sentence in text
     for words in ("Pazar", "Selin", "Hoş geldiniz"):
         assert words not in text
 
@@ -788,10 +788,10 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
-def test_a_setting_that_changes_is_told_from_the_next_message_on(change: dict[str, Any], told: str) -> None:
+@pytest.mark.parametrize(("change", "sentence"), CHANGES.values(), ids=CHANGES)
+def test_a_setting_that_changes_is_told_from_the_next_message_on(change: dict[str, Any], sentence: str) -> None:
     before, after = system_blocks(TURN, prompt.HOSTED), system_blocks(replace(TURN, bot=BOT._replace(**change)), prompt.HOSTED)
-    assert (told in before[0]["text"], told in after[0]["text"]) == (False, True)
+    assert (sentence in before[0]["text"], sentence in after[0]["text"]) == (False, True)
     assert before == system_blocks(TURN, prompt.HOSTED)
 
 
@@ -799,7 +799,7 @@ def test_another_knowledge_is_told_from_the_next_message_on_and_a_budget_counts_
     texts = [f"{n} {'x' * 4000}" for n in range(3)]
     shelves = [Shelf((entry(1, "Is there parking?", texts[0]), entry(2, "Sauna?", text))) for text in texts[1:]]
     blocks = [system_blocks(replace(TURN, knowledge=shelf), budget) for shelf in shelves for budget in (prompt.HOSTED, prompt.ON_PREM)]
-    assert [sum(text in found[1]["text"] for text in texts) for found in blocks] == [2, 0, 2, 0]
+    assert [sum(text in system[1]["text"] for text in texts) for system in blocks] == [2, 0, 2, 0]
     assert blocks[0] != blocks[2]
 
 
@@ -849,11 +849,11 @@ def test_knowledge_that_is_too_much_is_searched_and_what_was_found_is_not_cached
     turn = replace(TURN, message="and sunday", history=past("question 7", "yes"), knowledge=Shelf(many))
     blocks = system_blocks(turn, prompt.HOSTED)
     assert [("cache_control" in block) for block in blocks] == [True, False]
-    found = str(blocks[1]["text"])
-    assert "From ten." in found
-    assert "Q: question 7\n" in found
-    assert found.count("<entry>") < 15
-    assert found.index("From ten.") < found.index("question 7")
+    text = str(blocks[1]["text"])
+    assert "From ten." in text
+    assert "Q: question 7\n" in text
+    assert text.count("<entry>") < 15
+    assert text.index("From ten.") < text.index("question 7")
 
 
 def test_a_server_in_the_house_gets_a_shorter_prompt() -> None:

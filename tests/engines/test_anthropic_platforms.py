@@ -119,18 +119,18 @@ async def test_the_address_of_a_platform_is_that_of_its_region_whatever_the_envi
 ) -> None:
     for name in ("ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "AWS_REGION", "CLOUD_ML_REGION"):
         monkeypatch.setenv(name, "http://evil.example.com")
-    made = client.Client(Provider.of("https://api.anthropic.com", None, platform, region, "p"), Egress())
-    assert made.url == url
-    await made.close()
+    connection = client.Client(Provider.of("https://api.anthropic.com", None, platform, region, "p"), Egress())
+    assert connection.url == url
+    await connection.close()
 
 
 async def test_a_signed_request_goes_out_with_every_header_that_was_signed(server: ModelServer) -> None:
     async with aiohttp.ClientSession() as session:
         transport = client._Transport(session)
         async with httpx2.AsyncClient(transport=transport, trust_env=False) as library:
-            for signature, kept in (({"X-Amz-Date": "20261128T000000Z"}, True), ({}, False)):
+            for signature, is_sent in (({"X-Amz-Date": "20261128T000000Z"}, True), ({}, False)):
                 await library.post(server.url, json={}, headers={"X-Stainless-Os": "Linux", **signature})
-                assert ("X-Stainless-Os" in server.headers) is kept
+                assert ("X-Stainless-Os" in server.headers) is is_sent
 
 
 def test_where_no_platform_is_wanted_none_of_their_packages_is_loaded() -> None:

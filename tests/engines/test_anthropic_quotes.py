@@ -16,7 +16,7 @@ SPOKEN = [
 
 
 @pytest.mark.parametrize(
-    ("given", "kept", "dropped"),
+    ("given", "accepted", "dropped"),
     [
         (["I want my money back"], ["I want my money back!"], 0),
         (["the gears still slip", "ring me tomorow between 10 and 11."], ["the gears STILL slip.", "ring me tomorow between 10 and 11"], 0),
@@ -31,9 +31,9 @@ SPOKEN = [
         (["", "  ", "..."], [], 1),
     ],
 )
-def test_a_quote_is_what_was_typed(given: list[str], kept: list[str], dropped: int) -> None:
-    found = quotes.check(given, SPOKEN)
-    assert (list(found.kept), len(found.dropped)) == (kept, dropped)
+def test_a_quote_is_what_was_typed(given: list[str], accepted: list[str], dropped: int) -> None:
+    result = quotes.check(given, SPOKEN)
+    assert (list(result.kept), len(result.dropped)) == (accepted, dropped)
 
 
 def test_where_nothing_was_quoted_all_that_stands_in_no_record_is_kept() -> None:

@@ -34,16 +34,16 @@ HAIRCUT = CapturedRecord("appointment", "a-7", "appointment", "pending", "saç k
 KEPT = replace(ASKED, captured=(HAIRCUT,))
 
 
-@pytest.mark.parametrize(("business", "verdict", "language", "said", "reply"), LINES, ids=lambda given: given[:40])
-def test_a_reply_gets_the_verdict_that_a_person_gave(business: str, verdict: str, language: str, said: str, reply: str) -> None:
+@pytest.mark.parametrize(("business", "verdict", "language", "message", "reply"), LINES, ids=lambda given: given[:40])
+def test_a_reply_gets_the_verdict_that_a_person_gave(business: str, verdict: str, language: str, message: str, reply: str) -> None:
     known = [row[1:] for row in KNOWLEDGE if row[0] == business]
     shelf = Shelf(tuple(Entry(f"k{n}", question, (), answer, "en") for n, (question, answer) in enumerate(known)))
-    turn = replace(TURN, bot=BUSINESSES[business], knowledge=shelf, message=said, now_ms=NOON_MS)
+    turn = replace(TURN, bot=BUSINESSES[business], knowledge=shelf, message=message, now_ms=NOON_MS)
     # What a search would find at its worst: everything, so that a wrong price has the most to be computed from.
-    hits = [hit for one in shelf.entries for hit in shelf.search(one.question.lower()).hits]
+    hits = [hit for entry in shelf.entries for hit in shelf.search(entry.question.lower()).hits]
     complaint = review.complaint(reply, hits, None, turn)
-    found = "good" if complaint is None else "claim" if "was done" in complaint else "invented"
-    assert found == verdict, complaint
+    outcome = "good" if complaint is None else "claim" if "was done" in complaint else "invented"
+    assert outcome == verdict, complaint
 
 
 def test_both_languages_have_replies_of_every_verdict() -> None:
@@ -58,10 +58,10 @@ def test_both_languages_have_replies_of_every_verdict() -> None:
 async def test_a_reply_with_an_unknown_figure_is_asked_for_once_more(server: ModelServer, engine: AnthropicEngine) -> None:
     server.script.extend([says("Parking is 99 EUR."), says("Parking is free of charge.")])
     assert await engine.reply(TURN) == Reply("Parking is free of charge.", Usage(20, 10))
-    asked, told = server.body["messages"][-2:]
+    asked, correction = server.body["messages"][-2:]
     assert asked == {"role": "assistant", "content": [{"type": "text", "text": "Parking is 99 EUR."}]}
-    assert "“99”" in told["content"][0]["text"]
-    assert "not shown to the visitor" in told["content"][0]["text"]
+    assert "“99”" in correction["content"][0]["text"]
+    assert "not shown to the visitor" in correction["content"][0]["text"]
 
 
 BAD = [
@@ -164,7 +164,7 @@ async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_say
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "sentence"),
     [
         ({"record_id": "a-8"}, "no such record that can be changed; the noted ones are: a-7"),
         ({"kind": "burn"}, "kind is one of move, cancel, amend, withdraw"),
@@ -172,11 +172,11 @@ async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_say
     ],
 )
 async def test_a_change_that_cannot_be_is_refused(
-    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], told: str
+    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], sentence: str
 ) -> None:
     server.script.extend([calls(change_of(**fields)), says("Hangi gün?")])
     assert (await engine.reply(MOVING)).captured is None
-    assert told in results_before(server)
+    assert sentence in results_before(server)
 
 
 async def test_one_message_changes_one_appointment_and_notes_no_second(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -192,7 +192,7 @@ CALL = CapturedRecord("request", "r-3", "contact", "new", "beni arayın", 0, vis
 
 
 @pytest.mark.parametrize(
-    ("fields", "change", "told"),
+    ("fields", "change", "text"),
     [
         ({"kind": "withdraw", "date": None}, Change(HAIRCUT, cancels=False), "olarak kalsın"),
         (
@@ -205,14 +205,14 @@ CALL = CapturedRecord("request", "r-3", "contact", "new", "beni arayın", 0, vis
     ],
 )
 async def test_a_change_is_the_one_that_the_visitor_wants(
-    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], change: Change, told: str
+    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], change: Change, text: str
 ) -> None:
     turn = replace(MOVING, captured=(HAIRCUT, CALL), message="Randevumu cumaya alın, numaram 0544 712 45 80", may_capture=False)
     server.script.extend([calls(change_of(**fields)), says("Tamam.")])
     reply = await engine.reply(turn)
     assert reply.captured is not None
     assert reply.captured.change == change
-    assert told in results_before(server)
+    assert text in results_before(server)
 
 
 async def test_only_an_appointment_is_moved(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -303,10 +303,10 @@ async def test_searches_are_bounded_and_bring_nothing_twice(server: ModelServer,
     search = (tools.SEARCH, {"query": "sauna"})
     server.script.extend([calls(search), calls(search, search, search, (tools.SEARCH, {})), says("33 EUR.")])
     await engine.reply(replace(TURN, message="how much to sweat", knowledge=LIBRARY))
-    told = [result["content"] for result in results(server)]
-    assert told[0] == "Nothing beyond what stands above was found: see “sauna prices” there."
-    assert "searched too often" in told[2]
-    assert told[3].startswith("Nothing was found.")
+    contents = [result["content"] for result in results(server)]
+    assert contents[0] == "Nothing beyond what stands above was found: see “sauna prices” there."
+    assert "searched too often" in contents[2]
+    assert contents[3].startswith("Nothing was found.")
 
 
 async def test_nothing_is_searched_where_all_is_in_the_prompt(server: ModelServer, engine: AnthropicEngine) -> None:

@@ -84,9 +84,9 @@ async def test_no_answer_is_said_by_the_tool_or_by_the_sentinel(server: ModelSer
 
 
 async def test_no_answer_beside_a_note_does_not_lose_the_note(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, request(), ("no_answer", {}))
+    reply, blocks = await told(server, engine, ASKED, request(), ("no_answer", {}))
     assert reply.captured == NOTED
-    assert "what you do not know" in said[1]["content"]
+    assert "what you do not know" in blocks[1]["content"]
 
 
 async def test_no_answer_beside_a_note_that_failed_lets_the_model_ask(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -105,7 +105,7 @@ async def test_no_answer_beside_a_note_that_failed_lets_the_model_ask(server: Mo
         calls(("no_answer", {})),
         calls(request()),
         fails(529),
-        fails(400, said="does not support tools"),
+        fails(400, text="does not support tools"),
         answers({"type": "message"}),
         says("I cannot", stop_reason="refusal"),
         says("", stop_reason="max_tokens"),
@@ -172,12 +172,12 @@ WITHOUT = [
 ]
 
 
-@pytest.mark.parametrize(("who", "status", "said"), WITHOUT)
+@pytest.mark.parametrize(("who", "status", "fault"), WITHOUT)
 async def test_a_server_without_tools_is_asked_again_without_and_remembered(
-    server: ModelServer, make: Make, who: str, status: int, said: str
+    server: ModelServer, make: Make, who: str, status: int, fault: str
 ) -> None:
     engine = make(max_retries=3)
-    server.script.append(answers({"error": said if status == 200 else {"message": said, "type": "api_error"}}, status=status))
+    server.script.append(answers({"error": fault if status == 200 else {"message": fault, "type": "api_error"}}, status=status))
     assert (await engine.reply(ASKED)).text == "Hello."
     assert ["tools" in seen.body for seen in server.seen] == [True, False]
     assert "You can only talk." in server.body["system"][0]["text"]
@@ -189,7 +189,7 @@ async def test_a_server_without_tools_is_asked_again_without_and_remembered(
 
 
 async def test_a_server_is_offered_tools_again_after_a_while(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.append(fails(400, said="x does not support tools"))
+    server.script.append(fails(400, text="x does not support tools"))
     await engine.reply(ASKED)
     engine._without_tools_until[ASKED.model] -= WITHOUT_TOOLS_S
     await engine.reply(ASKED)
@@ -197,7 +197,7 @@ async def test_a_server_is_offered_tools_again_after_a_while(server: ModelServer
 
 
 async def test_a_server_that_fails_either_way_is_not_remembered(server: ModelServer, engine: AnthropicEngine) -> None:
-    server.script.extend([fails(400, said="x does not support tools"), fails(529)])
+    server.script.extend([fails(400, text="x does not support tools"), fails(529)])
     with pytest.raises(EngineError) as caught:
         await engine.reply(ASKED)
     assert caught.value.reason == "overloaded"
@@ -205,9 +205,9 @@ async def test_a_server_that_fails_either_way_is_not_remembered(server: ModelSer
     assert "tools" in server.body
 
 
-@pytest.mark.parametrize("said", ["invalid tool name", "messages: roles must alternate", "The visitor asked for tools"])
-async def test_another_fault_does_not_turn_tools_off(server: ModelServer, engine: AnthropicEngine, said: str) -> None:
-    server.script.append(fails(400, said=said))
+@pytest.mark.parametrize("text", ["invalid tool name", "messages: roles must alternate", "The visitor asked for tools"])
+async def test_another_fault_does_not_turn_tools_off(server: ModelServer, engine: AnthropicEngine, text: str) -> None:
+    server.script.append(fails(400, text=text))
     with pytest.raises(EngineError):
         await engine.reply(ASKED)
     assert len(server.seen) == 1

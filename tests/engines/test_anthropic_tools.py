@@ -41,9 +41,9 @@ def appointment(**changes: object) -> tuple[str, object]:
 
 def results(server: ModelServer) -> list[dict[str, Any]]:
     """The last tool results that the model was sent."""
-    told: list[dict[str, Any]] = server.body["messages"][-1]["content"]
-    assert {block["type"] for block in told} == {"tool_result"}
-    return told
+    blocks: list[dict[str, Any]] = server.body["messages"][-1]["content"]
+    assert {block["type"] for block in blocks} == {"tool_result"}
+    return blocks
 
 
 async def told(server: ModelServer, engine: AnthropicEngine, turn: Turn, *uses: tuple[str, object]) -> tuple[Reply, list[dict[str, Any]]]:
@@ -100,9 +100,9 @@ async def test_a_request_is_noted_and_the_model_hears_it_before_it_talks(server:
 
 
 async def test_an_appointment_is_noted_on_the_business_calendar(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, appointment())
+    reply, blocks = await told(server, engine, ASKED, appointment())
     assert reply == Reply("Tamam.", Usage(20, 10), BOOKED)
-    assert "appointment on Monday 2026-11-23 at 10:30; name Selin; phone +905321234567; words: “Fren tamiri”." in said[0]["content"]
+    assert "appointment on Monday 2026-11-23 at 10:30; name Selin; phone +905321234567; words: “Fren tamiri”." in blocks[0]["content"]
 
 
 async def test_a_request_and_an_appointment_of_one_message_are_one_record(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -118,15 +118,15 @@ async def test_contact_data_of_earlier_messages_counts(server: ModelServer, engi
 
 
 async def test_a_second_call_of_the_same_tool_takes_the_place_of_the_first(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, appointment(), appointment(time="11:00"))
-    assert [block.get("is_error", False) for block in said] == [False, False]
-    assert said[1]["content"].startswith("Noted in place of what this message noted before.")
+    reply, blocks = await told(server, engine, ASKED, appointment(), appointment(time="11:00"))
+    assert [block.get("is_error", False) for block in blocks] == [False, False]
+    assert blocks[1]["content"].startswith("Noted in place of what this message noted before.")
     assert reply.captured == replace(BOOKED, time=time(11))
 
 
 async def test_more_calls_in_one_answer_than_there_is_use_for_are_left_out(server: ModelServer, engine: AnthropicEngine) -> None:
-    _, said = await told(server, engine, ASKED, *[request()] * 20)
-    assert len(said) == answer.MAX_CALLS
+    _, blocks = await told(server, engine, ASKED, *[request()] * 20)
+    assert len(blocks) == answer.MAX_CALLS
     assert len(server.body["messages"][-2]["content"]) == answer.MAX_CALLS
 
 
@@ -139,14 +139,14 @@ async def test_every_quote_is_kept_in_the_order_of_the_conversation(server: Mode
     turn = replace(ASKED, message="I want my money back!", history=past(COMPLAINT, "I am sorry."), bot=BOT._replace(country="GB"))
     quotes = ["i want my money back", "the gears STILL slip ... get the manager to ring me between 10 and 11", "he is furious about it"]
     use = request(request_type="support", quotes=quotes, visitor_email=None, visitor_phone="07700 900256", visitor_name="Gareth")
-    reply, said = await told(server, engine, turn, use)
+    reply, blocks = await told(server, engine, turn, use)
     assert reply.captured is not None
     assert reply.captured.message.splitlines() == [
         "the gears still slip. Get the manager to ring me between 10 and 11",
         "I want my money back!",
     ]
-    assert "10 and 11” / “I want my money back!”" in said[0]["content"]
-    assert said[0]["content"].endswith("Left out, since it is no quote of the visitor's: “he is furious about it”.")
+    assert "10 and 11” / “I want my money back!”" in blocks[0]["content"]
+    assert blocks[0]["content"].endswith("Left out, since it is no quote of the visitor's: “he is furious about it”.")
 
 
 @pytest.mark.parametrize("quotes", [["The customer demands a refund at once"], [], None])
@@ -165,20 +165,20 @@ async def test_quotes_as_one_text_are_quotes(server: ModelServer, engine: Anthro
 
 
 async def test_what_the_visitor_did_not_type_is_dropped_and_the_model_hears_it(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, request(visitor_name="Mehmet Kaya", visitor_phone="+90 555 000 11 22"))
+    reply, blocks = await told(server, engine, ASKED, request(visitor_name="Mehmet Kaya", visitor_phone="+90 555 000 11 22"))
     assert reply.captured == NOTED
-    assert said[0]["content"].endswith("Left out, since the visitor did not type it: name, phone.")
+    assert blocks[0]["content"].endswith("Left out, since the visitor did not type it: name, phone.")
 
 
 @pytest.mark.parametrize("changes", [{"visitor_email": "boss@example.com"}, {"visitor_email": None}, {"visitor_email": ""}])
 async def test_a_request_of_nobody_who_can_be_reached_is_not_noted(
     server: ModelServer, engine: AnthropicEngine, changes: dict[str, object]
 ) -> None:
-    reply, said = await told(server, engine, ASKED, request(**changes))
+    reply, blocks = await told(server, engine, ASKED, request(**changes))
     assert reply == Reply("Tamam.", Usage(20, 10))
-    assert said[0]["is_error"]
-    assert "an e-mail address or a phone number" in said[0]["content"]
-    assert "boss@" not in said[0]["content"]
+    assert blocks[0]["is_error"]
+    assert "an e-mail address or a phone number" in blocks[0]["content"]
+    assert "boss@" not in blocks[0]["content"]
 
 
 async def test_on_whatsapp_the_visitor_is_reached_where_they_write_from(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -187,9 +187,9 @@ async def test_on_whatsapp_the_visitor_is_reached_where_they_write_from(server: 
 
 
 async def test_an_appointment_wants_a_name_that_was_typed(server: ModelServer, engine: AnthropicEngine) -> None:
-    reply, said = await told(server, engine, ASKED, appointment(visitor_name="Mehmet"))
+    reply, blocks = await told(server, engine, ASKED, appointment(visitor_name="Mehmet"))
     assert reply.captured is None
-    assert "a name" in said[0]["content"]
+    assert "a name" in blocks[0]["content"]
 
 
 # --- dates -----------------------------------------------------------------------------------------------------------
@@ -217,10 +217,10 @@ async def test_an_appointment_wants_a_name_that_was_typed(server: ModelServer, e
 async def test_a_day_that_cannot_be_is_not_noted(
     server: ModelServer, engine: AnthropicEngine, changes: dict[str, object], why: str
 ) -> None:
-    reply, said = await told(server, engine, ASKED, appointment(**changes))
+    reply, blocks = await told(server, engine, ASKED, appointment(**changes))
     assert reply == Reply("Tamam.", Usage(20, 10))
-    assert said[0]["is_error"]
-    assert why in said[0]["content"]
+    assert blocks[0]["is_error"]
+    assert why in blocks[0]["content"]
 
 
 @pytest.mark.parametrize("hours", [None, "", "weekdays, ring the bell"])
@@ -233,9 +233,9 @@ async def test_without_hours_that_can_be_read_every_hour_is_open(server: ModelSe
 async def test_a_wish_outside_the_hours_is_noted_and_told_apart(
     server: ModelServer, engine: AnthropicEngine, changes: dict[str, object]
 ) -> None:
-    reply, said = await told(server, engine, ASKED, appointment(**changes))
+    reply, blocks = await told(server, engine, ASKED, appointment(**changes))
     assert reply.captured is not None
-    assert "The business is closed then: tell the visitor" in said[0]["content"]
+    assert "The business is closed then: tell the visitor" in blocks[0]["content"]
 
 
 @pytest.mark.parametrize(("form", "clock"), [("date", time(9)), ("nights", time(9)), ("time", None)])
@@ -244,10 +244,10 @@ async def test_a_day_alone_is_enough_where_a_day_or_a_stay_is_booked(
 ) -> None:
     profile = json.dumps({"forms": {"appointment": {"appointment": form, "fields": []}}})
     turn = replace(ASKED, bot=BOT._replace(profile=profile))
-    reply, said = await told(server, engine, turn, appointment(time=None, end_date="2026-11-25", item="oda"))
+    reply, blocks = await told(server, engine, turn, appointment(time=None, end_date="2026-11-25", item="oda"))
     assert (reply.captured and reply.captured.time) == clock
     if clock is not None:
-        assert all(part in said[0]["content"] for part in (" until 2026-11-25;", "only in the quotes: item."))
+        assert all(part in blocks[0]["content"] for part in (" until 2026-11-25;", "only in the quotes: item."))
 
 
 # --- arguments that are none -----------------------------------------------------------------------------------------
@@ -283,10 +283,10 @@ WRONG: list[tuple[str, tuple[str, object], str]] = [
 async def test_wrong_arguments_are_explained_and_never_raise(
     server: ModelServer, engine: AnthropicEngine, use: tuple[str, object], why: str
 ) -> None:
-    reply, said = await told(server, engine, ASKED, use)
+    reply, blocks = await told(server, engine, ASKED, use)
     assert reply.text == "Tamam."
-    assert why in said[0]["content"]
-    assert reply.captured == (None if said[0].get("is_error") else NOTED)
+    assert why in blocks[0]["content"]
+    assert reply.captured == (None if blocks[0].get("is_error") else NOTED)
     assert len(server.seen[-1].raw) < 40_000, "what is no argument is not sent back"
 
 
@@ -301,9 +301,9 @@ async def test_ids_that_no_server_should_give_are_replaced(server: ModelServer, 
     server.script.extend([answers(message(odd[:4])), says("Tamam."), answers(message(odd[3:])), says("Tamam.")])
     for _ in range(2):
         await engine.reply(ASKED)
-        used, said = (server.body["messages"][n]["content"] for n in (-2, -1))
+        used, blocks = (server.body["messages"][n]["content"] for n in (-2, -1))
         ids = [use["id"] for use in used]
-        assert ids == [result["tool_use_id"] for result in said]
+        assert ids == [result["tool_use_id"] for result in blocks]
         assert len(set(ids)) == len(ids)
         assert "good" in ids
 

@@ -39,11 +39,11 @@ def parts(value: object) -> list[object]:
 
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Return all compiled patterns of the package by module and name."""
-    found: dict[tuple[str | bytes, int], tuple[str, re.Pattern[Any]]] = {}
+    collected: dict[tuple[str | bytes, int], tuple[str, re.Pattern[Any]]] = {}
 
     def collect(name: str, value: object, depth: int = 0) -> None:
         if isinstance(value, re.Pattern):
-            found.setdefault((value.pattern, value.flags), (f"{name} {len(found)}", value))
+            collected.setdefault((value.pattern, value.flags), (f"{name} {len(collected)}", value))
         elif depth < DEPTH:
             for part in parts(value):
                 collect(name, part, depth + 1)
@@ -52,7 +52,7 @@ def patterns() -> dict[str, re.Pattern[Any]]:
         if not module.name.endswith("__main__"):
             for name, value in list(vars(importlib.import_module(module.name)).items()):
                 collect(f"{module.name}.{name}", value)
-    return dict(found.values())
+    return dict(collected.values())
 
 
 PATTERNS = patterns()

@@ -62,8 +62,8 @@ class Knowledge:
         subject: str | None = None,
         explain: bool = False,  # noqa: ARG002 - the protocol has it
     ) -> SearchResult:
-        said = words(text)
-        scores = [sum(any(word.startswith(key) for word in said) for key in keys) for keys, _ in self._facts]
+        typed = words(text)
+        scores = [sum(any(word.startswith(key) for word in typed) for key in keys) for keys, _ in self._facts]
         if not any(scores) and subject and re.search("much|kadar", text):
             return self.search(subject, language, limit)
         best = max(scores)

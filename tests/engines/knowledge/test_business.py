@@ -25,12 +25,12 @@ def rows() -> list[tuple[str, str, str, str]]:
         return [(*row, "", "")[:4] for row in csv.reader(file, delimiter="\t")]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("language", "question", "kind", "told"), rows())
-def test_the_settings_answer(language: str, question: str, kind: str, told: str) -> None:
+@pytest.mark.parametrize(("language", "question", "kind", "text"), rows())
+def test_the_settings_answer(language: str, question: str, kind: str, text: str) -> None:
     desk = Desk(language, **SETTINGS[language])
     assert kind in (business.kinds_of(question, desk.bot.name) or ("",))
     if kind:
-        assert told in desk.say(question)
+        assert text in desk.say(question)
 
 
 def test_what_is_not_set_is_looked_for_in_the_knowledge() -> None:
@@ -56,7 +56,7 @@ def test_urgent_words(text: str, urgent: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "hours", "told"),
+    ("language", "hours", "text"),
     [
         ("tr", "mon-fri 09:00-13:00", "Şu anda açığız ama az kaldı; 13:00'te kapanıyoruz."),
         ("tr", "mon-fri 09:00-11:40", "Bugün 11:40'ta kapandık. Pazartesi 09:00'da açılıyoruz."),
@@ -68,10 +68,10 @@ def test_urgent_words(text: str, urgent: bool) -> None:
         ("en", "mon-thu 07:00-09:15", "We are closed today. We open on Monday at 07:00."),
     ],
 )
-def test_what_holds_now_is_said_as_people_say_it(language: str, hours: str, told: str) -> None:
+def test_what_holds_now_is_said_as_people_say_it(language: str, hours: str, text: str) -> None:
     desk = Desk(language, opening_hours=hours)
     desk.turn = replace(desk.turn, now_ms=NOW + 3_600_000)
-    assert desk.say("bugün açık mısınız" if language == "tr" else "are you open today") == told
+    assert desk.say("bugün açık mısınız" if language == "tr" else "are you open today") == text
 
 
 def test_hours_that_stand_in_the_knowledge_alone_are_told_with_all_their_days() -> None:

@@ -26,17 +26,17 @@ class Exchange(NamedTuple):
 
 
 def conversations() -> list[tuple[str, str, list[Exchange]]]:
-    made: list[tuple[str, str, list[Exchange]]] = []
+    talks: list[tuple[str, str, list[Exchange]]] = []
     for line in FILE.read_text(encoding="utf-8").splitlines():
         sign, text = line[:1], line[2:].strip()
         if line.startswith("== "):
             language, _, title = text.strip().removeprefix(" ").partition(": ")
-            made.append((language.removeprefix("= ").strip(), title, []))
+            talks.append((language.removeprefix("= ").strip(), title, []))
         elif sign == ">":
-            made[-1][2].append(Exchange(text, []))
+            talks[-1][2].append(Exchange(text, []))
         elif sign in "<?*" and line:
-            made[-1][2][-1].lines.append((sign, text))
-    return [one for one in made if one[2]]
+            talks[-1][2][-1].lines.append((sign, text))
+    return [talk for talk in talks if talk[2]]
 
 
 def captured_fields(captured: Captured) -> dict[str, str]:
@@ -47,25 +47,25 @@ def captured_fields(captured: Captured) -> dict[str, str]:
     return {"": kind, **{name: value for name, value in {**fields, **when}.items() if value}}
 
 
-@pytest.mark.parametrize(("language", "title", "exchanges"), conversations(), ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(("language", "title", "exchanges"), conversations(), ids=lambda value: value if isinstance(value, str) else "")
 def test_a_conversation(language: str, title: str, exchanges: list[Exchange]) -> None:
     desk = Desk(language)
-    for said, lines in exchanges:
-        reply, noted = desk.say(said), False
+    for message, lines in exchanges:
+        reply, noted = desk.say(message), False
         for sign, text in lines:
             if sign == "<":
                 for part in map(str.strip, text.split(" | ")):
-                    one = any(option in reply for option in part.split("|")) if "|" in part else part.removeprefix("!") in reply
-                    assert one != part.startswith("!"), (title, said, part, reply)
+                    matches = any(option in reply for option in part.split("|")) if "|" in part else part.removeprefix("!") in reply
+                    assert matches != part.startswith("!"), (title, message, part, reply)
             elif sign == "?":
                 assert list(desk.choices) == text.split(" | ")
             else:
-                assert desk.captured is not None, (title, said, reply)
+                assert desk.captured is not None, (title, message, reply)
                 kind, *rest = re.split(r" (?=\w+=|~)", text)
                 assert captured_fields(desk.captured) == {"": kind, **dict(pair.split("=", 1) for pair in rest if pair[0] != "~")}
                 assert all(pair[1:] in desk.captured.message for pair in rest if pair[0] == "~"), desk.captured.message
                 noted = True
-        assert noted or desk.captured is None, (title, said, desk.captured)
+        assert noted or desk.captured is None, (title, message, desk.captured)
 
 
 OWN = Profile(

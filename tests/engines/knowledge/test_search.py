@@ -39,7 +39,7 @@ def test_a_question_is_told_the_fact_under_its_headings(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "told"),
+    ("question", "answer", "texts"),
     [
         ("Boya", "Dip boya 1.200 TL, bütün boya 1.800 TL'den başlar.", ["Dip boya 1.200 TL", "Bütün boya 1.800 TL'den başlar"]),
         ("Kesim", "Kesim 600 TL, indirimli kesim 400 TL.", ["Kesim 600 TL", "İndirimli kesim 400 TL"]),
@@ -47,8 +47,8 @@ def test_a_question_is_told_the_fact_under_its_headings(case: str) -> None:
         ("Kesim", "Saç kesimi kadın 600 TL, erkek 350 TL, çocuk 250 TL.", ["Saç kesimi kadın 600 TL, erkek 350 TL, çocuk 250 TL."]),
     ],
 )
-def test_a_list_of_prices_is_told_by_name(question: str, answer: str, told: list[str]) -> None:
-    assert [part.fact.text for part in facts.parts_of(Entry("1", question, (), answer, "tr"))] == told
+def test_a_list_of_prices_is_told_by_name(question: str, answer: str, texts: list[str]) -> None:
+    assert [part.fact.text for part in facts.parts_of(Entry("1", question, (), answer, "tr"))] == texts
 
 
 @pytest.mark.parametrize(
