@@ -47,7 +47,7 @@ class Tally:
     abstained: int = 0  # of these: not even asked back
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
+        return Tally(*(count + more for count, more in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def accuracy(self) -> float:
@@ -127,8 +127,10 @@ def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:
     """One of our own sets: the knowledge of a business and what its visitors ask."""
     path = BUSINESSES / f"{name}.{language}.md"
     parsed = parse_file(path.name, path.read_text(encoding="utf-8"), language)
-    entries = [Entry(str(number), one.question, one.alt, one.answer, one.language, one.source) for number, one in enumerate(parsed)]
-    known = {fold(one.question): one.id for one in entries}
+    entries = [
+        Entry(str(number), entry.question, entry.alt, entry.answer, entry.language, entry.source) for number, entry in enumerate(parsed)
+    ]
+    known = {fold(entry.question): entry.id for entry in entries}
     questions = []
     for line in path.with_suffix(".tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -177,7 +179,7 @@ class ReplyQuestion:
 
     def expects(self, text: str) -> bool:
         """Return whether a text holds one of the wanted texts of each group."""
-        return self.wanted is not None and all(any(one in text for one in group.split("|")) for group in self.wanted.split("&"))
+        return self.wanted is not None and all(any(option in text for option in group.split("|")) for group in self.wanted.split("&"))
 
 
 def replies() -> list[str]:
@@ -189,7 +191,9 @@ def replies_of(name: str) -> tuple[list[Entry], list[ReplyQuestion]]:
     """Return the knowledge of one of these, and its questions."""
     (path,) = (path for path in REPLIES.glob(f"{name}.*") if path.suffix != ".tsv")
     parsed = parse_file(path.name, path.read_text(encoding="utf-8"), name.rpartition(".")[2])
-    entries = [Entry(str(number), one.question, one.alt, one.answer, one.language, one.source) for number, one in enumerate(parsed)]
+    entries = [
+        Entry(str(number), entry.question, entry.alt, entry.answer, entry.language, entry.source) for number, entry in enumerate(parsed)
+    ]
     questions = []
     for line in (REPLIES / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):

@@ -14,12 +14,12 @@ from tests.engines.knowledge.desk import Desk
 @pytest.fixture(scope="module")
 def tallies() -> dict[str, Tally]:
     """Return the tally of the questions of the sets that nothing was fitted on, by language."""
-    found = {"tr": Tally(), "en": Tally()}
+    totals = {"tr": Tally(), "en": Tally()}
     for name, language in judging.businesses():
         if judging.part(name) == judging.HELD_OUT:
             entries, questions = judging.business(name, language)
-            found[language] += judging.judge(judging.index_of(entries), questions)
-    return found
+            totals[language] += judging.judge(judging.index_of(entries), questions)
+    return totals
 
 
 @pytest.mark.parametrize("language", ["tr", "en"])
@@ -42,9 +42,9 @@ def test_replies_hold_what_the_question_asks_for() -> None:
         for question in questions:
             if question.wanted is not None:
                 asked += 1
-                found = index.search(question.text, subject=question.subject)
-                told = [*(hit.fact for hit in found.hits[:1] if hit.fact), *found.facts]
-                right += any(question.expects(fact.text) for fact in told[:4])
+                result = index.search(question.text, subject=question.subject)
+                facts = [*(hit.fact for hit in result.hits[:1] if hit.fact), *result.facts]
+                right += any(question.expects(fact.text) for fact in facts[:4])
     assert right / asked >= 0.6
 
 

@@ -59,16 +59,16 @@ async def test_a_set_is_replayed_and_its_transcript_written(bench: Any, folder: 
 
 
 def test_a_user_who_speaks_in_a_later_file_comes_back_later(bench: Any, folder: Path) -> None:
-    found = {one.name: one for one in bench.read_talks(folder / "talks")}
-    assert {name: one.is_later for name, one in found.items()} == {"one place": False, "two": False, "three": True}
-    assert (found["two"].language, found["two"].user) == ("en", "ada")
-    assert (found["three"].language, found["three"].user) == ("", "ada")
+    talks = {talk.name: talk for talk in bench.read_talks(folder / "talks")}
+    assert {name: talk.is_later for name, talk in talks.items()} == {"one place": False, "two": False, "three": True}
+    assert (talks["two"].language, talks["two"].user) == ("en", "ada")
+    assert (talks["three"].language, talks["three"].user) == ("", "ada")
 
 
 def test_the_same_reply_in_a_row_is_marked_within_a_conversation(bench: Any) -> None:
     replies = [exchange(bench, "ada", 1, "Yes."), exchange(bench, "ada", 2, "Yes."), exchange(bench, "bob", 1, "Yes.")]
     bench.mark(replies)
-    assert [one.remarks for one in replies] == [[], ["repeated"], []]
+    assert [entry.remarks for entry in replies] == [[], ["repeated"], []]
 
 
 FORBIDDEN = (
@@ -86,4 +86,4 @@ PERMITTED = (
 def test_a_statement_that_something_is_done_is_forbidden_until_something_is_captured(bench: Any, reply: str) -> None:
     replies = [exchange(bench, "ada", 1, reply), exchange(bench, "ada", 2, "Hm.", "request {}"), exchange(bench, "ada", 3, reply)]
     bench.mark(replies)
-    assert [one.remarks for one in replies] == [["forbidden"] if reply in FORBIDDEN else [], [], []]
+    assert [entry.remarks for entry in replies] == [["forbidden"] if reply in FORBIDDEN else [], [], []]

@@ -31,13 +31,13 @@ class Example(NamedTuple):
 
 def examples() -> list[Example]:
     text = PAGE.read_text("utf-8").partition("## Example conversations")[2]
-    made = []
+    listed = []
     for section in _SECTION.finditer(text):
         blocks = {block["kind"]: block["text"] for block in _BLOCK.finditer(section["body"])}
         parts = re.split(r"^Visitor: ", blocks["text"], flags=re.MULTILINE)[1:]
         turns = [tuple(part.rstrip("\n").split("\nBot: ", 1)) for part in parts]
-        made.append(Example(section["title"], blocks["yml"], blocks["markdown"], [(said, plain(reply)) for said, reply in turns]))
-    return made
+        listed.append(Example(section["title"], blocks["yml"], blocks["markdown"], [(message, plain(reply)) for message, reply in turns]))
+    return listed
 
 
 def plain(reply: str) -> str:
@@ -50,18 +50,18 @@ EXAMPLES = examples()
 
 def test_the_page_has_an_example_of_each_of_six_kinds_of_business_in_both_languages() -> None:
     assert len(EXAMPLES) == 6
-    assert all(sum(f"language: {tag}" in one.file for one in EXAMPLES) >= 2 for tag in ("tr", "en"))
-    assert all(len(one.turns) >= 5 for one in EXAMPLES)
+    assert all(sum(f"language: {tag}" in example.file for example in EXAMPLES) >= 2 for tag in ("tr", "en"))
+    assert all(len(example.turns) >= 5 for example in EXAMPLES)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.title)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
 async def test_the_service_replies_as_the_manual_says(example: Example, make_caller: MakeCaller) -> None:
     caller = await make_caller(model="offline")
     services = caller.app.services
     await bot_files.apply(services, ADMIN, bot=caller.bot, file="bot.yaml", text=example.file)
     await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", example.entries.encode())], "en"))
-    for said, reply in example.turns:
-        answer = await caller.send(said, "visitor")
+    for message, reply in example.turns:
+        answer = await caller.send(message, "visitor")
         assert plain(answer.json["data"]["reply"]) == reply
 
 
