@@ -20,18 +20,18 @@ KEYS = catalogue.names()
 @cache
 def literals() -> tuple[frozenset[str], tuple[re.Pattern[str], ...]]:
     """Return the strings of the code, and a pattern for each key with a part that varies."""
-    whole, made = set(), set()
+    whole, patterns = set(), set()
     for file in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 whole.add(node.value)
             elif isinstance(node, ast.JoinedStr):
-                parts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else r"[\w.]+" for one in node.values]
+                parts = [re.escape(str(piece.value)) if isinstance(piece, ast.Constant) else r"[\w.]+" for piece in node.values]
                 if re.fullmatch(r"(?:[\w.\\]|\[\\w\.\]\+)*", "".join(parts)) and any(
                     re.search("[a-z]{2}", part) for part in parts if part[0] != "["
                 ):
-                    made.add("".join(parts))
-    return frozenset(whole), tuple(map(re.compile, made))
+                    patterns.add("".join(parts))
+    return frozenset(whole), tuple(map(re.compile, patterns))
 
 
 def plain(key: str) -> str:
@@ -42,27 +42,27 @@ def plain(key: str) -> str:
 
 
 def test_every_sentence_is_said_somewhere() -> None:
-    whole, made = literals()
+    whole, patterns = literals()
     left = [key for key in KEYS if plain(key) not in whole]
-    assert [key for key in left if not any(pattern.fullmatch(plain(key)) for pattern in made)] == []
+    assert [key for key in left if not any(pattern.fullmatch(plain(key)) for pattern in patterns)] == []
 
 
 def test_a_sentence_stands_in_each_language_with_the_same_placeholders() -> None:
     for key in (key for key in KEYS if not key.endswith(".familiar")):
-        told = catalogue.sentences(key)
-        assert set(told) == set(catalogue.languages()), key
-        assert len({frozenset(BRACES.findall(sentence)) for sentence in told.values()}) == 1, key
+        sentences = catalogue.sentences(key)
+        assert set(sentences) == set(catalogue.languages()), key
+        assert len({frozenset(BRACES.findall(sentence)) for sentence in sentences.values()}) == 1, key
 
 
 @pytest.mark.parametrize("language", catalogue.languages())
 def test_a_familiar_sentence_stands_beside_a_formal_one_with_the_same_placeholders(language: str) -> None:
     lines = (catalogue.FOLDER / language / "messages.txt").read_text(encoding="utf-8").splitlines()
-    told = dict(line.split(":", 1) for line in lines if ":" in line and line[0] != "#")
-    for key in (one for one in told if one.endswith(".familiar")):
-        formal = told[key.removesuffix(".familiar")]
-        assert set(BRACES.findall(told[key])) == set(BRACES.findall(formal)), key
+    sentences = dict(line.split(":", 1) for line in lines if ":" in line and line[0] != "#")
+    for key in (name for name in sentences if name.endswith(".familiar")):
+        formal = sentences[key.removesuffix(".familiar")]
+        assert set(BRACES.findall(sentences[key])) == set(BRACES.findall(formal)), key
 
 
 def test_a_key_that_nothing_says_is_found() -> None:
-    _, made = literals()
-    assert not any(pattern.fullmatch("nothing.at_all") for pattern in made)
+    _, patterns = literals()
+    assert not any(pattern.fullmatch("nothing.at_all") for pattern in patterns)

@@ -45,12 +45,12 @@ print(json.dumps({
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "languages"
-    shutil.copytree(wordlists.FOLDER, made)
-    (made / "eo").mkdir()
+    copy = tmp_path / "languages"
+    shutil.copytree(wordlists.FOLDER, copy)
+    (copy / "eo").mkdir()
     for name, text in ESPERANTO.items():
-        (made / "eo" / name).write_text(text, encoding="utf-8")
-    return made
+        (copy / "eo" / name).write_text(text, encoding="utf-8")
+    return copy
 
 
 def test_a_folder_is_all_that_a_language_needs(folder: Path) -> None:
@@ -63,9 +63,9 @@ def test_a_folder_is_all_that_a_language_needs(folder: Path) -> None:
         "next Friday at 4, I'm Jane",
     ]
     done = subprocess.run([sys.executable, "-c", READ, str(folder), json.dumps(texts)], capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found["dates"] == ["2026-11-27", "2026-11-23", "2026-12-05", "2026-12-23", "2026-11-21", "2026-11-27"]
-    assert found["times"] == [None, None, None, "15:00", "15:00", "16:00"]
-    assert found["names"] == ["Zamenhof", None, None, None, "Ayşe", "Jane"]
-    assert found["languages"][:2] == ["eo", "eo"]
-    assert found["languages"][4:] == ["tr", "en"]
+    result = json.loads(done.stdout)
+    assert result["dates"] == ["2026-11-27", "2026-11-23", "2026-12-05", "2026-12-23", "2026-11-21", "2026-11-27"]
+    assert result["times"] == [None, None, None, "15:00", "15:00", "16:00"]
+    assert result["names"] == ["Zamenhof", None, None, None, "Ayşe", "Jane"]
+    assert result["languages"][:2] == ["eo", "eo"]
+    assert result["languages"][4:] == ["tr", "en"]

@@ -66,17 +66,17 @@ def test_a_sentence_gives_what_it_holds(sentences: list[tuple[str, datetime, Hel
     missed = [reading for reading in readings if reading[1][:4] != reading[2][:4]]
     assert len(sentences) > 600
     assert len(missed) <= wrong * len(sentences), missed
-    named = [(holds[4], found[4]) for _, holds, found in readings if holds[4]]
-    assert sum(name == found for name, found in named) >= 0.85 * len(named)
+    named = [(holds[4], result[4]) for _, holds, result in readings if holds[4]]
+    assert sum(name == result for name, result in named) >= 0.85 * len(named)
 
 
 @pytest.mark.parametrize("half", [0, 1], ids=["odd lines", "even lines"])
 def test_each_kind_is_read_as_often_as_promised(half: int) -> None:
     every, right = Counter[str](), Counter[str]()
     for _, text, *cells in table(ANSWERS / "slots.tsv")[half::2]:
-        holds, found = held(cells), as_held(read(text))
-        judged = {kind: one == other for kind, one, other in zip(KINDS, holds, found, strict=True) if one is not None}
-        judged = judged or {"nothing": not any(found)}
+        holds, result = held(cells), as_held(read(text))
+        judged = {kind: value == other for kind, value, other in zip(KINDS, holds, result, strict=True) if value is not None}
+        judged = judged or {"nothing": not any(result)}
         every.update(judged.keys())
         right.update(kind for kind, is_right in judged.items() if is_right)
     assert {kind: right[kind] / every[kind] for kind, floor in FLOORS.items() if right[kind] < floor * every[kind]} == {}
@@ -87,8 +87,8 @@ def test_names_are_read_and_hardly_one_where_none_is(half: int) -> None:
     """Each line of names.tsv has the language, what was asked for, the message, and its name or a dash."""
     named, nameless = list[bool](), list[bool]()
     for language, asked, text, name in table(ANSWERS / "names.tsv")[half::2]:
-        found = plain(read(text, asked=asked, country="TR" if language == "tr" else "GB").name)
-        (nameless if name == "-" else named).append(found == name)
+        value = plain(read(text, asked=asked, country="TR" if language == "tr" else "GB").name)
+        (nameless if name == "-" else named).append(value == name)
     assert sum(named) >= 0.85 * len(named)
     assert sum(nameless) >= 0.95 * len(nameless)
     assert len(named) > 80

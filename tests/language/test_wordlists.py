@@ -46,7 +46,7 @@ def test_patterns_may_insert_others(tmp_path: Path) -> None:
     assert re.fullmatch(file.expanded("${next}"), "next tuesday")
 
 
-@pytest.mark.parametrize(("text", "told"), [("yes evet\n", "has no name: yes evet"), ("    evet\n", "before the first name")])
-def test_a_line_that_belongs_to_no_entry_is_refused(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize(("text", "message"), [("yes evet\n", "has no name: yes evet"), ("    evet\n", "before the first name")])
+def test_a_line_that_belongs_to_no_entry_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         written(tmp_path, text)
