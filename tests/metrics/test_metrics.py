@@ -46,9 +46,9 @@ class Scrape:
 
     def value(self, name: str, **labels: str) -> float:
         """The one sample with these labels; 0 where there is none."""
-        found = [sample.value for sample in self.samples if sample.name == name and labels.items() <= sample.labels.items()]
-        assert len(found) <= 1, found
-        return float(found[0]) if found else 0.0
+        values = [sample.value for sample in self.samples if sample.name == name and labels.items() <= sample.labels.items()]
+        assert len(values) <= 1, values
+        return float(values[0]) if values else 0.0
 
 
 async def scrape(app: App, session: ClientSession) -> Scrape:
@@ -70,10 +70,10 @@ async def test_requests_are_counted_by_operation_status_and_error(app: App, sess
         pass
     async with session.get(f"{app.url}/elsewhere/selin"):
         pass
-    found = await scrape(app, session)
+    page = await scrape(app, session)
     counted = {
         (sample.labels["route"], sample.labels["status"], sample.labels["error"]): sample.value
-        for sample in found.samples
+        for sample in page.samples
         if sample.name == "chatsvc_requests_total"
     }
     assert counted == {
@@ -86,9 +86,9 @@ async def test_requests_are_counted_by_operation_status_and_error(app: App, sess
         ("GET /chatbots", "401", "invalid_api_key"): 1,
         ("GET /healthz", "200", ""): 1,
     }
-    assert found.value("chatsvc_request_seconds_count", route="GET /chatbots") == 2
-    assert found.value("chatsvc_request_seconds_bucket", route="GET /chatbots", le="+Inf") == 2
-    assert 0 < found.value("chatsvc_request_seconds_sum", route="GET /chatbots") < 10
+    assert page.value("chatsvc_request_seconds_count", route="GET /chatbots") == 2
+    assert page.value("chatsvc_request_seconds_bucket", route="GET /chatbots", le="+Inf") == 2
+    assert 0 < page.value("chatsvc_request_seconds_sum", route="GET /chatbots") < 10
 
 
 async def test_what_limiter_and_allowance_refuse_is_counted(app: App, session: ClientSession, make_caller: MakeCaller) -> None:
@@ -96,9 +96,9 @@ async def test_what_limiter_and_allowance_refuse_is_counted(app: App, session: C
     await caller.send()
     app._limiter.limit = 1
     await caller.send()
-    found = await scrape(app, session)
+    page = await scrape(app, session)
     for status, error in (("402", "message_quota_exceeded"), ("429", "rate_limit_exceeded")):
-        assert found.value("chatsvc_requests_total", route="POST /messages", status=status, error=error) == 1
+        assert page.value("chatsvc_requests_total", route="POST /messages", status=status, error=error) == 1
 
 
 async def test_replies_tokens_and_cost_are_counted_by_tier(
@@ -108,26 +108,26 @@ async def test_replies_tokens_and_cost_are_counted_by_tier(
     await caller.send()
     engine.script = failing("overloaded")
     await caller.send()
-    found = await scrape(app, session)
-    assert found.value("chatsvc_reply_seconds_count", tier="scripted", outcome="ok") == 1
-    assert found.value("chatsvc_reply_seconds_count", tier="scripted", outcome="overloaded") == 1
-    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="input") == 1_000_000
-    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="output") == 200_000
-    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="cache_read") == 50_000
-    assert found.value("chatsvc_cost_usd_total", tier="scripted", plan="enterprise") == pytest.approx(0.1 + 0.1 + 0.0005)
+    page = await scrape(app, session)
+    assert page.value("chatsvc_reply_seconds_count", tier="scripted", outcome="ok") == 1
+    assert page.value("chatsvc_reply_seconds_count", tier="scripted", outcome="overloaded") == 1
+    assert page.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="input") == 1_000_000
+    assert page.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="output") == 200_000
+    assert page.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="cache_read") == 50_000
+    assert page.value("chatsvc_cost_usd_total", tier="scripted", plan="enterprise") == pytest.approx(0.1 + 0.1 + 0.0005)
 
 
 async def test_what_is_under_way_is_seen_while_it_is(app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine) -> None:
     engine.gate = asyncio.Event()
     sent = [asyncio.create_task(caller.send(user_id="v")) for _ in range(3)]
     await until(lambda: app.services.tallies.in_flight == 3 and len(engine.turns) == 1)
-    found = await scrape(app, session)
+    page = await scrape(app, session)
     names = ("chatsvc_requests_in_flight", "chatsvc_messages_under_way", "chatsvc_messages_waiting")
-    assert [found.value(name) for name in names] == [3, 3, 2]
+    assert [page.value(name) for name in names] == [3, 3, 2]
     engine.gate.set()
     await asyncio.gather(*sent)
-    found = await scrape(app, session)
-    assert [found.value(name) for name in names] == [0, 0, 0]
+    page = await scrape(app, session)
+    assert [page.value(name) for name in names] == [0, 0, 0]
 
 
 @pytest.fixture
@@ -154,8 +154,8 @@ async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_st
     assert after.value("chatsvc_store_batch_size_bucket", kind="write", le="1") >= 1
     async with out_of_reach(app, "messages"):
         assert (await caller.send(user_id="v")).status == 503
-    found = await scrape(app, session)
-    assert found.value("chatsvc_store_faults_total", kind="read") + found.value("chatsvc_store_faults_total", kind="write") == 1
+    page = await scrape(app, session)
+    assert page.value("chatsvc_store_faults_total", kind="read") + page.value("chatsvc_store_faults_total", kind="write") == 1
 
 
 async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: App, session: ClientSession, caller: Caller) -> None:
@@ -165,19 +165,19 @@ async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: 
     await execute(
         app, "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (:1, 'x', 'y', '{}', 0, 0)", caller.bot
     )
-    found = await scrape(app, session)
-    assert found.value("chatsvc_webhook_attempts_total", outcome="egress_refused") == 1
-    assert found.value("chatsvc_webhook_events_pending") == 1
-    assert found.value("chatsvc_webhook_attempts_under_way") == 0
-    assert found.value("chatsvc_egress_connections_total", purpose="webhook", outcome="refused") == 1
-    assert found.value("chatsvc_egress_connections_total", purpose="model", outcome="opened") == 0
+    page = await scrape(app, session)
+    assert page.value("chatsvc_webhook_attempts_total", outcome="egress_refused") == 1
+    assert page.value("chatsvc_webhook_events_pending") == 1
+    assert page.value("chatsvc_webhook_attempts_under_way") == 0
+    assert page.value("chatsvc_egress_connections_total", purpose="webhook", outcome="refused") == 1
+    assert page.value("chatsvc_egress_connections_total", purpose="model", outcome="opened") == 0
 
 
 async def test_the_rest_is_shown_where_the_store_cannot_answer(app: App, session: ClientSession, store: str) -> None:
     async with out_of_reach(app, "webhook_events"):
-        found = await scrape(app, session)
-    assert "chatsvc_webhook_events_pending" not in found.text
-    faults = found.value("chatsvc_store_faults_total", kind="read")
+        page = await scrape(app, session)
+    assert "chatsvc_webhook_events_pending" not in page.text
+    faults = page.value("chatsvc_store_faults_total", kind="read")
     # One of several processes also looks for webhooks that others have left.
     assert faults == 1 if store == "sqlite" else 1 <= faults <= 10
 
@@ -200,9 +200,9 @@ async def test_the_manual_names_every_metric_with_its_labels(
 ) -> None:
     engine.script = lambda _: Reply("yes", Usage(1, 1))
     await caller.send()
-    found = await scrape(app, session)
+    page = await scrape(app, session)
     shown: dict[str, set[str]] = {}
-    for sample in found.samples:
+    for sample in page.samples:
         if sample.name.startswith("chatsvc_"):
             name = re.sub("_(bucket|count|sum)$", "", sample.name)
             shown.setdefault(name, set()).update(sample.labels.keys() - {"le"})
@@ -211,7 +211,7 @@ async def test_the_manual_names_every_metric_with_its_labels(
         listed |= {name: set(re.findall(r"`(\w+)`", row[1])) for name in re.findall(r"`(\w+)`", row[0])}
     assert listed == shown
     assert {"process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "python_info"} <= {
-        s.name for s in found.samples
+        s.name for s in page.samples
     }
 
 
@@ -235,8 +235,8 @@ async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_pat
 
 
 async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
-    place = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
-    webhooks = replace(app.services, config=place).webhooks
+    config = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
+    webhooks = replace(app.services, config=config).webhooks
     assert any(port == 9464 for _, port in webhooks._guard.own.listeners)
     await webhooks.close()
 
