@@ -24,8 +24,8 @@ from tests.mail.smtp_server import Mailbox, smtp_server
 @pytest.fixture
 async def mailbox() -> AsyncIterator[Mailbox]:
     """A mail server without encryption that takes everything."""
-    async with smtp_server(Mailbox()) as made:
-        yield made
+    async with smtp_server(Mailbox()) as mailbox:
+        yield mailbox
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ class Post:
 
     async def mails(self) -> list[Mail]:
         """The mails of the queue, oldest first."""
-        found: list[Mail] = (await perform(self.app.services, ADMIN, "mail.list", {})).items
-        return found[::-1]
+        mails: list[Mail] = (await perform(self.app.services, ADMIN, "mail.list", {})).items
+        return mails[::-1]
 
     async def states(self) -> list[tuple[str, str, int, str | None]]:
         """Kind, state, count and error of each mail, oldest first."""
-        return [(one.kind, one.state, one.causes, one.error) for one in await self.mails()]
+        return [(mail.kind, mail.state, mail.causes, mail.error) for mail in await self.mails()]
 
 
 @pytest.fixture

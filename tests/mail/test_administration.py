@@ -34,8 +34,8 @@ PASSWORD = "violet staple harbour"
 
 @pytest.fixture
 async def administrator(app: App) -> AsyncIterator[Client]:
-    made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "en"})
-    given = {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+    invitation = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "en"})
+    given = {"token": invitation.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
     await perform(app.services, ANONYMOUS, "password.set", given)
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
         await execute(app, "DELETE FROM mails")  # the invitation
@@ -60,13 +60,13 @@ async def test_the_page_shows_mails_with_their_faults_and_sends_a_test(administr
     shown = await administrator.get("/system/mails?status=failed")
     assert len(shown.records()) == 1
     assert "No mails in this state" in (await administrator.get("/system/mails?status=unknown")).text
-    assert [one.state for one in await post.mails()] == ["sent", "failed"]
+    assert [mail.state for mail in await post.mails()] == ["sent", "failed"]
 
 
 async def test_others_see_no_mails(app: App, caller: Caller, session: ClientSession) -> None:
-    made = await perform(app.services, ADMIN, "operator.add", {"email": "o@example.com", "account": caller.account, "role": "owner"})
+    invitation = await perform(app.services, ADMIN, "operator.add", {"email": "o@example.com", "account": caller.account, "role": "owner"})
     await perform(
-        app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+        app.services, ANONYMOUS, "password.set", {"token": invitation.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
     )
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as own:
         client = Client(app, own)
@@ -97,9 +97,9 @@ async def test_metrics_count_outcomes_and_what_waits(app: App, caller: Caller, m
 async def codes(config: Config, smtp: Smtp | None, egress: Egress | None = None) -> list[str]:
     """Examine as doctor does, in a thread."""
     examined = replace(config, notices=Notices(smtp))
-    found = await asyncio.to_thread(lambda: list(servers.mail(examined, egress or Egress())))
-    assert all("secret" not in str(finding.facts) for finding in found)
-    return [finding.code for finding in found]
+    findings = await asyncio.to_thread(lambda: list(servers.mail(examined, egress or Egress())))
+    assert all("secret" not in str(finding.facts) for finding in findings)
+    return [finding.code for finding in findings]
 
 
 async def test_doctor_names_what_is_wrong_with_the_server(config: Config, mailbox: Mailbox, tmp_path: Path) -> None:

@@ -41,19 +41,21 @@ async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
 async def shown(visitor: Visitor) -> list[tuple[str, str | None, str | None]]:
     """Text, delivery and mail of each message of an operator, as the dashboard shows them."""
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
-    found = [
-        (one.message.content, one.message.delivery, one.mail and one.mail.state) for one in view.messages if one.message.role == "operator"
+    answers = [
+        (entry.message.content, entry.message.delivery, entry.mail and entry.mail.state)
+        for entry in view.messages
+        if entry.message.role == "operator"
     ]
     written = thread(await visitor.thread())["messages"]
     assert isinstance(written, list)
-    assert [(one["content"], one["delivery"], one["mail"]) for one in written if one["role"] == "operator"] == found
-    return found
+    assert [(entry["content"], entry["delivery"], entry["mail"]) for entry in written if entry["role"] == "operator"] == answers
+    return answers
 
 
 async def come_back(visitor: Visitor) -> None:
     """Let the visitor's page read what is new."""
     thread = await visitor.thread()
-    numbers = [one.number for one in thread.messages if one.delivery == "queued"]
+    numbers = [message.number for message in thread.messages if message.delivery == "queued"]
     await channel_messages.deliver(visitor.services.db, numbers, "delivered")
 
 
@@ -104,9 +106,9 @@ async def test_the_mail_is_in_the_language_of_the_conversation(visitor: Visitor,
     assert "Evet, var." in str(message.get_content())
 
 
-@pytest.mark.parametrize("said", ["Is the blue one in stock?", "Write to ada@example", "My handle is @ada", "ada@ex\u00e4mple.com"])
-async def test_without_an_address_nothing_is_queued(visitor: Visitor, post: Post, said: str) -> None:
-    await visitor.say(said)
+@pytest.mark.parametrize("text", ["Is the blue one in stock?", "Write to ada@example", "My handle is @ada", "ada@ex\u00e4mple.com"])
+async def test_without_an_address_nothing_is_queued(visitor: Visitor, post: Post, text: str) -> None:
+    await visitor.say(text)
     await visitor.act("conversation.reply", text="Yes.")
     assert await post.mails() == []
 
@@ -134,15 +136,15 @@ async def test_the_newest_address_counts(visitor: Visitor, post: Post, mailbox: 
 async def told_address(visitor: Visitor) -> MailAddress | None:
     """The address named before an operator writes."""
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
-    found: MailAddress | None = view.mail_to
-    return found
+    address: MailAddress | None = view.mail_to
+    return address
 
 
 def stop_url(message: EmailMessage) -> str:
-    (found,) = re.findall(r"^http://\S+/mails/\S+$", str(message.get_content()).replace("\r", ""), re.MULTILINE)
-    assert message["List-Unsubscribe"] == f"<{found}>"
+    (url,) = re.findall(r"^http://\S+/mails/\S+$", str(message.get_content()).replace("\r", ""), re.MULTILINE)
+    assert message["List-Unsubscribe"] == f"<{url}>"
     assert "List-Unsubscribe-Post" not in message
-    return str(found)
+    return str(url)
 
 
 async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
@@ -196,7 +198,9 @@ async def test_an_address_gets_a_few_mails_a_day_however_many_conversations_name
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await other.conversation()})
     assert view.mail_to == ("ada@example.com", "daily_limit")
     assert (view.messages[-1].message.delivery, view.messages[-1].mail) == ("queued", ("failed", "daily_limit"))
-    (written,) = [one for one in cast(list[dict[str, object]], thread(await other.thread())["messages"]) if one["role"] == "operator"]
+    (written,) = [
+        message for message in cast(list[dict[str, object]], thread(await other.thread())["messages"]) if message["role"] == "operator"
+    ]
     assert (written["mail"], written["mail_error"]) == ("failed", "daily_limit")
     await post.pass_time(86_400)
     await visitor.say(GIVEN)
@@ -230,7 +234,7 @@ async def test_after_a_start_answers_wait_for_the_pages_of_visitors(visitor: Vis
     assert widget is not None
     news = await visits.read(widget, visitor.user_id, thread.messages[-2].id)
     assert news is not None
-    assert [one.content for one in news.messages] == ["Yes."]
+    assert [message.content for message in news.messages] == ["Yes."]
     visitor.clock.advance(600)
     await mails.delay_answers(visitor.services.db, visitor.clock())
     await post.pass_time(0)

@@ -23,8 +23,8 @@ PASSWORD, OTHER = "a long enough one", "another long enough"
 
 async def add(app: App, language: str = "tr") -> str:
     """Add an administrator; return the link that the command shows."""
-    made = await perform(app.services, ADMIN, "operator.add", {"email": "ada@example.com", "admin": True, "language": language})
-    return str(made.link)
+    invitation = await perform(app.services, ADMIN, "operator.add", {"email": "ada@example.com", "admin": True, "language": language})
+    return str(invitation.link)
 
 
 def links(mailbox: Mailbox) -> list[str]:
@@ -34,8 +34,8 @@ def links(mailbox: Mailbox) -> list[str]:
 
 async def choose(app: App, token: str, password: str) -> bool:
     """Choose a password; tell whether the session is signed in without a second step."""
-    made = await perform(app.services, NOBODY, "password.set", {"token": token, "password": password, "name": "Ada"})
-    return bool(made.session.verified)
+    result = await perform(app.services, NOBODY, "password.set", {"token": token, "password": password, "name": "Ada"})
+    return bool(result.session.verified)
 
 
 @pytest.mark.parametrize(("language", "subject"), [("tr", "127.0.0.1:8080 daveti"), ("en", "Your invitation to 127.0.0.1:8080")])

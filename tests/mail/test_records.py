@@ -42,8 +42,8 @@ async def test_requests_and_appointments_are_mailed_to_those_who_want_them(
     await capture(caller, engine, "quote", "v1")
     await capture(caller, engine, "appointment", "v2")
     await post.pass_time(2)
-    found = sorted((str(one["To"]), str(one["Subject"])) for one in mailbox.messages)
-    assert found == [
+    mails = sorted((str(message["To"]), str(message["Subject"])) for message in mailbox.messages)
+    assert mails == [
         ("both@example.com", "Yeni randevu: Desk"),
         ("both@example.com", "Yeni talep: Desk"),
         ("requests@example.com", "2 new requests: Desk"),
@@ -54,8 +54,10 @@ async def test_requests_and_appointments_are_mailed_to_those_who_want_them(
     assert f"Selin · Desk\n> {SAID} 2026-11-26 15:30\n" in by_subject["Yeni talep: Desk"]
     both = by_subject["2 new requests: Desk"]
     assert both.index("Selin · Thu 26 November 2026, 15:30 · Desk") < both.index("Selin · Desk")
-    (conversation,) = [one for one in (await perform(caller.app.services, ADMIN, "conversation.list", {})).items if one.user_id == "v2"]
-    (turkish,) = [one for one in mailbox.messages if "randevu" in str(one["Subject"])]
+    (conversation,) = [
+        entry for entry in (await perform(caller.app.services, ADMIN, "conversation.list", {})).items if entry.user_id == "v2"
+    ]
+    (turkish,) = [message for message in mailbox.messages if "randevu" in str(message["Subject"])]
     assert f"/conversations/{conversation.id}" in str(turkish.get_content())
 
 
@@ -68,7 +70,7 @@ async def test_further_requests_wait_for_five_minutes(caller: Caller, engine: Sc
         await post.pass_time(30)
     assert len(mailbox.messages) == 1
     await post.pass_time(90)
-    assert [str(one["Subject"]) for one in mailbox.messages] == ["New request: Desk", "7 new requests: Desk"]
+    assert [str(message["Subject"]) for message in mailbox.messages] == ["New request: Desk", "7 new requests: Desk"]
     assert mailbox.texts[1].count("Selin · Desk") == 7
     for number in range(12):
         await capture(caller, engine, "contact", f"w{number}")
@@ -116,7 +118,7 @@ async def test_a_customer_hears_of_a_decision_by_mail_with_a_calendar_file(
         await perform(services, ADMIN, "appointment.set", {"appointment": appointment, **change})
         await post.pass_time(0)
     assert await post.states() == [("decision", "sent", 1, None)] * 3
-    assert [str(one["Subject"]) for one in mailbox.messages] == [
+    assert [str(message["Subject"]) for message in mailbox.messages] == [
         "Desk: 26 Kasım 2026 Perşembe, 15.30 randevunuz",
         *["Desk: 26 Kasım 2026 Perşembe, 16.00 randevunuz"] * 2,
     ]
@@ -137,8 +139,8 @@ async def test_a_customer_hears_of_a_decision_by_mail_with_a_calendar_file(
     assert events[0][3] < events[1][3] < events[2][3]
     assert "Now at 26 Kasım 2026 Perşembe, 16.00." in mailbox.texts[1]
     (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
-    told = [entry["how"] for entry in json.loads(item.request.history)["changes"] if entry["kind"] == "told"]
-    assert told == [["api", "mail"]] * 3
+    channels = [entry["how"] for entry in json.loads(item.request.history)["changes"] if entry["kind"] == "told"]
+    assert channels == [["api", "mail"]] * 3
 
 
 async def test_a_customer_who_wants_no_mails_gets_none(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:
@@ -181,7 +183,11 @@ async def test_an_urgent_request_is_mailed_at_once_to_all_who_want_requests(
         engine.script = lambda _: Reply("Noted.", captured=Captured("support", "it is bleeding", urgent=True))
         assert (await caller.send("it is bleeding", f"u{number}")).status == 200
         await post.pass_time(2)
-    urgent = [(str(one["To"]), str(one["Subject"])) for one in mailbox.messages if "request:" not in str(one["Subject"]).lower()[:12]]
+    urgent = [
+        (str(message["To"]), str(message["Subject"]))
+        for message in mailbox.messages
+        if "request:" not in str(message["Subject"]).lower()[:12]
+    ]
     assert sorted(urgent) == [
         *[("appointments@example.com", "ACİL talep: Desk")] * 2,
         *[("requests@example.com", "URGENT request: Desk")] * 2,

@@ -33,9 +33,9 @@ async def sent(settings: SmtpSettings, egress: Egress | None = None) -> str:
 async def fault(settings: SmtpSettings, egress: Egress | None = None) -> tuple[str, int | None, bool, bool]:
     with pytest.raises(MailFault) as raised:
         await sent(settings, egress)
-    found = raised.value
-    assert "secret" not in repr(found) + str(found) + str(found.answer)
-    return found.code, found.status_code, found.of_server, found.is_permanent
+    error = raised.value
+    assert "secret" not in repr(error) + str(error) + str(error.answer)
+    return error.code, error.status_code, error.of_server, error.is_permanent
 
 
 async def test_a_mail_arrives_and_the_ledger_counts_the_connection(mailbox: Mailbox) -> None:
@@ -81,7 +81,7 @@ async def test_a_server_that_offers_no_way_to_sign_in(mailbox: Mailbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "reply", "told"),
+    ("command", "reply", "expected"),
     [
         ("MAIL", "451 4.3.0 later", ("refused", 451, False, False)),
         ("RCPT", "550 5.1.1 nobody here", ("refused", 550, False, True)),
@@ -93,10 +93,10 @@ async def test_a_server_that_offers_no_way_to_sign_in(mailbox: Mailbox) -> None:
     ],
 )
 async def test_refusals_say_whether_to_try_again(
-    mailbox: Mailbox, command: str, reply: str, told: tuple[str, int | None, bool, bool]
+    mailbox: Mailbox, command: str, reply: str, expected: tuple[str, int | None, bool, bool]
 ) -> None:
     mailbox.replies[command] = reply
-    assert await fault(settings(mailbox.port)) == told
+    assert await fault(settings(mailbox.port)) == expected
     assert mailbox.messages == []
 
 

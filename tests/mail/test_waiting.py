@@ -55,7 +55,7 @@ async def test_operators_who_want_it_are_mailed_in_their_language(desk: Desk, po
     assert mailbox.messages == []
     await post.pass_time(1)
     assert sorted(mailbox.recipients) == ["ada@example.com", "ayse@example.com", "boss@example.com"]
-    by_person = {str(one["To"]): one for one in mailbox.messages}
+    by_person = {str(message["To"]): message for message in mailbox.messages}
     english, turkish = by_person["ada@example.com"], by_person["ayse@example.com"]
     conversation = (await visitor.thread()).conversation.id
     assert english["Subject"] == "A visitor is waiting: Desk"
@@ -161,7 +161,7 @@ async def test_a_server_that_is_down_is_tried_again_with_growing_pauses(desk: De
     await desk.visitor_waits("v2")
     del mailbox.replies["EHLO"]
     await post.pass_time(20)
-    assert [one["Subject"] for one in mailbox.messages] == ["2 visitors are waiting: Desk"]
+    assert [message["Subject"] for message in mailbox.messages] == ["2 visitors are waiting: Desk"]
 
 
 async def test_a_mail_is_given_up_after_a_day(desk: Desk, post: Post, mailbox: Mailbox) -> None:
@@ -185,8 +185,8 @@ async def test_one_refused_recipient_does_not_hold_up_the_others(desk: Desk, pos
     await desk.visitor_waits()
     await post.pass_time(2)
     await post.pass_time(2)
-    found = {mail.recipient[0]: (mail.state, mail.error, mail.status_code) for mail in await post.mails()}
-    assert found == {"a": ("failed", "refused", 550), "b": ("queued", "connection_lost", None), "c": ("sent", None, 250)}
+    states = {mail.recipient[0]: (mail.state, mail.error, mail.status_code) for mail in await post.mails()}
+    assert states == {"a": ("failed", "refused", 550), "b": ("queued", "connection_lost", None), "c": ("sent", None, 250)}
     (answer,) = {mail.answer for mail in await post.mails() if mail.recipient[0] == "a"}
     assert answer == "5.1.1 unknown"
 
@@ -250,8 +250,8 @@ async def test_a_test_mail_is_sent_at_once_and_not_again(app: App, post: Post, m
     sent = await perform(app.services, ADMIN, "mail.test", {"email": " Ada@example.com"})
     assert (sent.kind, sent.state, sent.answer, sent.recipient) == ("test", "sent", "2.0.0 kept as 4711", "ada@example.com")
     await perform(app.services, ADMIN, "mail.test", {"email": "someone@example.org"})
-    assert [one["Subject"] for one in mailbox.messages] == ["Test mail of chatsvc", "chatsvc deneme e-postası"]
-    for replies, told in (
+    assert [message["Subject"] for message in mailbox.messages] == ["Test mail of chatsvc", "chatsvc deneme e-postası"]
+    for replies, outcome in (
         ({"RCPT": "550 no"}, ("failed", "refused", 550)),
         ({"DATA": "451 later"}, ("failed", "refused", 451)),
         ({"EHLO": "break"}, ("failed", "connection_lost", None)),
@@ -259,7 +259,7 @@ async def test_a_test_mail_is_sent_at_once_and_not_again(app: App, post: Post, m
     ):
         mailbox.replies = replies
         sent = await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})
-        assert (sent.state, sent.error, sent.status_code) == told
+        assert (sent.state, sent.error, sent.status_code) == outcome
     with pytest.raises(Refused, match="email_invalid"):
         await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com\r\nRCPT TO:<eve@example.com>"})
     with pytest.raises(Refused, match="status_unknown"):
