@@ -55,12 +55,12 @@ class Reader:
         return await self.read(site_id)
 
     async def entries(self) -> dict[str, Any]:
-        return {one.question: one for one in await self.do("knowledge.list", bot=self.caller.bot)}
+        return {entry.question: entry for entry in await self.do("knowledge.list", bot=self.caller.bot)}
 
     async def pages(self, site_id: str) -> dict[str, tuple[str, str | None]]:
         """State and reason of each page, by path."""
         shown = await self.do("site.show", site=site_id)
-        return {"/" + one.url.split("/", 3)[3]: (one.state, one.reason) for one in shown.pages}
+        return {"/" + page.url.split("/", 3)[3]: (page.state, page.reason) for page in shown.pages}
 
 
 @pytest.fixture

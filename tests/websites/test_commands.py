@@ -34,28 +34,28 @@ async def test_a_reading_that_is_killed_leaves_the_knowledge_whole_and_goes_on(t
     await asyncio.to_thread(serving.end, signal.SIGKILL)
 
     def go_on() -> None:
-        ((found,), entries) = site.json("knowledge", "site", "list", bot), site.json("knowledge", "list", bot)
-        assert (found["state"], [one["question"] for one in entries]) == ("reading", ["Pay?"])
-        read = site.json("knowledge", "site", "sync", found["id"])
+        ((website,), entries) = site.json("knowledge", "site", "list", bot), site.json("knowledge", "list", bot)
+        assert (website["state"], [entry["question"] for entry in entries]) == ("reading", ["Pay?"])
+        read = site.json("knowledge", "site", "sync", website["id"])
         assert (read["state"], read["changes"]) == ("review", {"added": 2, "changed": 0, "removed": 0, "kept": 0})
-        shown = site.json("knowledge", "site", "show", found["id"])
+        shown = site.json("knowledge", "site", "show", website["id"])
         assert shown["pages"] == [
             {"url": server.url, "state": "read", "reason": None, "entries": 1},
             {"url": f"{server.url}a", "state": "read", "reason": None, "entries": 1},
         ]
-        assert [one["question"] for one in shown["difference"]["added"]] == ["Open?", "Dogs?"]
-        told = site.run("knowledge", "site", "show", found["id"]).out
-        assert f"Dogs? ({server.url}a)" in told
-        assert site.json("knowledge", "site", "apply", found["id"])["state"] == "idle"
-        sources = {one["question"]: one["source"] for one in site.json("knowledge", "list", bot)}
+        assert [entry["question"] for entry in shown["difference"]["added"]] == ["Open?", "Dogs?"]
+        output = site.run("knowledge", "site", "show", website["id"]).out
+        assert f"Dogs? ({server.url}a)" in output
+        assert site.json("knowledge", "site", "apply", website["id"])["state"] == "idle"
+        sources = {entry["question"]: entry["source"] for entry in site.json("knowledge", "list", bot)}
         assert sources == {"Pay?": "faq.md", "Open?": server.url, "Dogs?": f"{server.url}a"}
-        assert "no draft waits" in site.refused("knowledge", "site", "discard", found["id"])
+        assert "no draft waits" in site.refused("knowledge", "site", "discard", website["id"])
         server.down = True
-        failed = site.refused_with("knowledge", "site", "sync", found["id"])
+        failed = site.refused_with("knowledge", "site", "sync", website["id"])
         assert (failed["state"], failed["reason"]) == ("failed", "robots_unavailable")
-        usage_error(site.run("knowledge", "site", "remove", found["id"]), "add --yes")
-        assert site.json("knowledge", "site", "remove", found["id"], "--yes")["removed"]
-        assert [one["question"] for one in site.json("knowledge", "list", bot)] == ["Pay?"]
-        assert "there is no website" in site.refused("knowledge", "site", "show", found["id"])
+        usage_error(site.run("knowledge", "site", "remove", website["id"]), "add --yes")
+        assert site.json("knowledge", "site", "remove", website["id"], "--yes")["removed"]
+        assert [entry["question"] for entry in site.json("knowledge", "list", bot)] == ["Pay?"]
+        assert "there is no website" in site.refused("knowledge", "site", "show", website["id"])
 
     await asyncio.to_thread(go_on)

@@ -63,14 +63,14 @@ async def test_pages_come_with_validators_and_encodings(server: WebsiteServer, c
         server.pages[f"/{name}{len(packed)}"] = lambda _, name=name, packed=packed: Response(  # type: ignore[misc]
             body=packed, headers={"Content-Encoding": name, "Content-Type": "text/html; charset=windows-1254"}
         )
-    found = await client.fetch(server.url)
-    assert (found.status, found.body, found.kind) == (200, b"hello", "text/html")
-    assert (await client.fetch(server.url, found.etag)).status == 304
+    response = await client.fetch(server.url)
+    assert (response.status, response.body, response.kind) == (200, b"hello", "text/html")
+    assert (await client.fetch(server.url, response.etag)).status == 304
     assert (await client.fetch(server.url + "on")).url == server.url
     assert (await client.fetch(server.url + "wide")).status == 200
     for path in [path for path in server.pages if path[1:3] in {"gz", "de"}]:
-        found = await client.fetch(server.url + path[1:])
-        assert (found.body, found.charset) == (text, "windows-1254")
+        response = await client.fetch(server.url + path[1:])
+        assert (response.body, response.charset) == (text, "windows-1254")
 
 
 async def test_bombs_and_odd_answers_end_with_a_reason(

@@ -27,7 +27,7 @@ async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, 
     assert await reader.entries() == {}
     await reader.do("site.apply", site=site.id)
     entries = await reader.entries()
-    texts = " ".join(f"{one.question} {one.answer}" for one in entries.values())
+    texts = " ".join(f"{entry.question} {entry.answer}" for entry in entries.values())
     pages = [facts(number) for number in range(299)]
     expected = [text for page in pages for pair in (*page.sections, *page.questions) for text in pair] + [
         row[0] for page in pages for row in page.rows
@@ -49,8 +49,8 @@ async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, 
     assert await reader.entries() == entries
     await reader.do("site.apply", site=site.id)
     after = await reader.entries()
-    before = {one.id: one.answer for one in entries.values() if "Adult ticket 14" in one.answer}
-    changed = {one.id: one.answer for one in after.values() if "Adult ticket 14" in one.answer}
+    before = {entry.id: entry.answer for entry in entries.values() if "Adult ticket 14" in entry.answer}
+    changed = {entry.id: entry.answer for entry in after.values() if "Adult ticket 14" in entry.answer}
     assert changed == {number: answer.replace("54 EUR", "55 EUR") for number, answer in before.items()}
     assert before != changed
     assert "How long does workshop 20 take?" not in after
@@ -58,18 +58,18 @@ async def test_a_site_of_300_pages_changes_between_two_readings(reader: Reader, 
 
 def entries(*pages: bytes | str, charset: str = "", language: str = "en") -> list[tuple[str, str]]:
     """Questions and answers of a site with these pages."""
-    read = [website.read(one.encode() if isinstance(one, str) else one, charset) for one in pages]
-    found = websites.entries_of([(f"https://a.example/{nth}", one) for nth, one in enumerate(read)], language)
-    return [(one.question, one.answer) for one in found]
+    read = [website.read(page.encode() if isinstance(page, str) else page, charset) for page in pages]
+    listed = websites.entries_of([(f"https://a.example/{nth}", page) for nth, page in enumerate(read)], language)
+    return [(entry.question, entry.answer) for entry in listed]
 
 
 def test_a_site_in_each_shape_makes_no_entry_of_navigation_and_banners() -> None:
     for shape in SHAPES:
         links = ["/"] * 5
-        made = entries(*(shape(facts(number), links) for number in range(6)))
-        texts = " ".join(f"{question} {answer}" for question, answer in made)
-        assert len(made) >= 6 * 3, shape.__name__
-        assert [one for one in (*CHROME, "Basket (0)") if one in texts] == [], shape.__name__
+        listed = entries(*(shape(facts(number), links) for number in range(6)))
+        texts = " ".join(f"{question} {answer}" for question, answer in listed)
+        assert len(listed) >= 6 * 3, shape.__name__
+        assert [label for label in (*CHROME, "Basket (0)") if label in texts] == [], shape.__name__
         pairs = [pair for number in range(6) for part in facts(number)[1:] for pair in part]
         assert [text for pair in pairs for text in pair if text not in texts] == [], shape.__name__
 
@@ -117,19 +117,19 @@ def test_a_table_gives_each_row_all_that_spanning_cells_say_of_it() -> None:
     seasons = """<table><tr><td></td><td colspan=2>Summer</td><td colspan=2>Winter</td></tr><tr><td><b>Room</b></td><td><b>Week</b></td>
         <td><b>Weekend</b></td><td><b>Week</b></td><td><b>Weekend</b></td></tr><tr><td>Single</td><td>£68</td><td>£75</td><td>£52</td>
         <td>£60</td></tr><tr><td>Double</td><td>£98</td><td>£105</td><td colspan=2>closed</td></tr></table>"""
-    made = dict(entries(seasons))
-    (table,) = made.values()
+    answers = dict(entries(seasons))
+    (table,) = answers.values()
     assert table.startswith("Room | Summer Week | Summer Weekend | Winter Week | Winter Weekend\nSingle | £68 | £75 | £52 | £60\nDouble")
     fees = """<table><tr><th>Treatment<th>Animal<th>Fee<tr><th rowspan=2>Neutering<td>Cat<td>£72<tr><td>Dog<td>£245
         <tr><th>Microchip<td colspan=2>£24 each</table>"""
-    made = dict(entries(fees))
-    (table,) = made.values()
+    answers = dict(entries(fees))
+    (table,) = answers.values()
     assert "Neutering, Cat | £72\nNeutering, Dog | £245\nMicrochip | £24 each" in table
     numbered = """<table><tr><td colspan=3><b>WATER</b></td></tr><tr><th>No<th>What<th>Price<tr><td>1<td>Homes<td>28 TL<tr><td>2<td>Shops
         <td>47 TL<tr><td colspan=3>GRAVES<tr><td>1<td>Plot<td>6.750 TL</table>"""
-    made = dict(entries(numbered))
-    assert "Shops | 47 TL" in " ".join(made.values())
-    assert made["GRAVES"] == "What | Price\nPlot | 6.750 TL"
+    answers = dict(entries(numbered))
+    assert "Shops | 47 TL" in " ".join(answers.values())
+    assert answers["GRAVES"] == "What | Price\nPlot | 6.750 TL"
     many = "<table>" + "<tr>" + "<td colspan=9999 rowspan=9999>a" * 99
     assert len(website.read(many.encode(), "")["lines"]) < 10
 
@@ -168,9 +168,9 @@ def test_lines_that_ask_or_stand_in_bold_are_headings() -> None:
 
 def test_what_holds_the_page_is_content_whatever_its_name() -> None:
     page = "<body><form id=aspnetForm><div class=share>Share</div><p>{}</p><label>Name</label><input></form><footer>{}</footer>"
-    made = entries(page.format("We open at nine. " * 9, "5 Mill Lane, Ashford<br>Tel: 0312 441 20 90<br>info@a.example<br>© Acme"))
-    assert made[0] == ("Contact", "Telephone: 0312 441 20 90\nE-mail: info@a.example\nAddress: 5 Mill Lane, Ashford")
-    assert [answer for _, answer in made[1:]] == [("We open at nine. " * 9).strip()]
+    pairs = entries(page.format("We open at nine. " * 9, "5 Mill Lane, Ashford<br>Tel: 0312 441 20 90<br>info@a.example<br>© Acme"))
+    assert pairs[0] == ("Contact", "Telephone: 0312 441 20 90\nE-mail: info@a.example\nAddress: 5 Mill Lane, Ashford")
+    assert [answer for _, answer in pairs[1:]] == [("We open at nine. " * 9).strip()]
     tabs = "<nav><a href=#b>x</a></nav><h2>English</h2><p>Ten weeks.</p><div id=b hidden><h2>German</h2><p>Twelve weeks.</div>"
     assert entries(tabs) == [("English", "Ten weeks."), ("German", "Twelve weeks.")]
 

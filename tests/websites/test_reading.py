@@ -50,14 +50,18 @@ async def test_an_entry_that_a_person_has_edited_or_removed_stays_so(reader: Rea
     site = await reader.sync(site.id)
     assert site.changes == {"added": 0, "changed": 1, "removed": 1, "kept": 1}
     after = await reader.entries()
-    assert {name: one.answer for name, one in after.items()} == {"Open?": "From 10.", "Dogs?": "Small ones."}
+    assert {name: item.answer for name, item in after.items()} == {"Open?": "From 10.", "Dogs?": "Small ones."}
     assert (after["Dogs?"].id, after["Dogs?"].alt) == (first["Dogs?"].id, ("my dog?",))
     ((entry, own),) = (await reader.do("site.show", site=site.id)).edited
     assert (entry.answer, own.answer) == ("From 10.", "From 8.")
     (change, *_) = (await reader.do("knowledge.history", bot=bot)).items
     assert (change.title, change.origin.actor.name) == (server.url, "website")
     await reader.do("knowledge.undo", bot=bot, change=change.origin.id)
-    assert {name: one.answer for name, one in (await reader.entries()).items()} == {"Open?": "From 10.", "Dogs?": "No.", "Pay?": "Cash."}
+    assert {name: item.answer for name, item in (await reader.entries()).items()} == {
+        "Open?": "From 10.",
+        "Dogs?": "No.",
+        "Pay?": "Cash.",
+    }
     await reader.do("site.remove", site=site.id)
     assert (await reader.do("site.list", bot=bot), list(await reader.entries())) == ([], ["Pay?"])  # it was not the site's any more
 
@@ -92,7 +96,7 @@ async def test_a_site_that_is_down_or_half_empty_changes_nothing(reader: Reader,
 
 async def test_robots_links_and_odd_pages_are_named(reader: Reader, server: WebsiteServer) -> None:
     links = "".join(
-        f'<a href="{one}">x</a>' for one in ("private/a", "/js", "/old", "/deep/1", "/far", "/file", "/quiet", "/photo.jpg", "//x")
+        f'<a href="{link}">x</a>' for link in ("private/a", "/js", "/old", "/deep/1", "/far", "/file", "/quiet", "/photo.jpg", "//x")
     )
     server.pages = {
         "/robots.txt": "User-agent: *\nDisallow: /private\nDisallow: /*.php$\nAllow: /private/open\nSitemap: /map-index.xml\nSitemap: http://[\n"
@@ -252,7 +256,7 @@ async def test_a_site_is_what_a_bare_domain_or_its_www_leads_to(
     server.pages |= {"/robots.txt": moved("")} if robots_move else {}
     site = await reader.add(f"http://{typed}:{server.port}", review=False)
     assert (site.state, site.url) == ("idle", f"http://{host}:{server.port}/")
-    assert [one.source for one in (await reader.entries()).values()] == [site.url]
+    assert [entry.source for entry in (await reader.entries()).values()] == [site.url]
     # Only the address that was typed, and only to its own other name.
     server.pages["/"] = redirect(f"http://{typed}:{server.port}/")
     assert (await reader.sync(site.id)).reason == "other_host"
