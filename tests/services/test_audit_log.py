@@ -20,7 +20,7 @@ from tests.fakes import ADMIN, START, FakeClock
 pytestmark = pytest.mark.postgres
 
 LOOKS = (
-    "appointments assignees attempt attempts audit compare drafts find history kept labels lint list preview_show quality rows run search"
+    "appointments assignees attempt attempts audit compare drafts find history labels lint list preview_show quality rows run search"
     " see sends sessions show show_change snippet split state today try type usage view"
 )
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
