@@ -49,14 +49,14 @@ async def hook(caller: Caller, receiver: Receiver | None, *events: str) -> str:
 
 
 async def attempts(caller: Caller) -> list[dict[str, Any]]:
-    found: list[Any] = []
+    listed: list[Any] = []
     after = None
     while True:
         page = await webhooks.attempts(caller.app.services, ADMIN, bot=caller.bot, limit=1000, after=after)
-        found += [rendering.attempt(attempt) for attempt in page.items]
+        listed += [rendering.attempt(attempt) for attempt in page.items]
         after = page.next
         if after is None:
-            return found[::-1]
+            return listed[::-1]
 
 
 async def states(caller: Caller) -> list[tuple[str, int]]:

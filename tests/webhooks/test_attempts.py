@@ -23,8 +23,8 @@ FAILS = b"HTTP/1.1 500 Oh\r\nContent-Length: 4\r\n\r\nbusy"
 
 async def detail(caller: Caller) -> AttemptDetail:
     """Send a test and show the attempt."""
-    made = await webhooks.test(caller.app.services, ADMIN, bot=caller.bot)
-    return await webhooks.attempt(caller.app.services, ADMIN, attempt=made.id)
+    attempt = await webhooks.test(caller.app.services, ADMIN, bot=caller.bot)
+    return await webhooks.attempt(caller.app.services, ADMIN, attempt=attempt.id)
 
 
 async def test_the_request_is_shown_as_it_was_sent(caller: Caller, receiver: Receiver) -> None:
@@ -94,28 +94,33 @@ async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCall
     owner = actors.Caller(Actor("operator", "7", "Ada"), scope, "web")
 
     async def ids(limit: int, **filters: str) -> list[str]:
-        found, after = list[str](), None
+        collected, after = list[str](), None
         while True:
             page = await webhooks.attempts(first.app.services, owner, limit=limit, after=after, **filters)
-            found += [attempt.id for attempt in page.items]
+            collected += [attempt.id for attempt in page.items]
             after = page.next
             if after is None:
-                return found
+                return collected
 
     for bot, status, event in itertools.product(
         (None, first.bot, second.bot), (None, "delivered", "failed", "in_flight"), (None, "webhook.test")
     ):
         filters = {name: value for name, value in (("bot", bot), ("status", status), ("event", event)) if value}
         expected = {
-            one["id"]
-            for one in everything
-            if {None: True, "delivered": one["success"], "failed": one["success"] is False, "in_flight": one["success"] is None}[status]
-            and event in (None, one["event"])
-            and (bot is None or one in await attempts(first if bot == first.bot else second))
+            attempt["id"]
+            for attempt in everything
+            if {
+                None: True,
+                "delivered": attempt["success"],
+                "failed": attempt["success"] is False,
+                "in_flight": attempt["success"] is None,
+            }[status]
+            and event in (None, attempt["event"])
+            and (bot is None or attempt in await attempts(first if bot == first.bot else second))
         }
-        found = await ids(4, **filters)
-        assert (set(found), len(found)) == (expected, len(expected)), filters
-        assert found == await ids(100, **filters)
+        listed = await ids(4, **filters)
+        assert (set(listed), len(listed)) == (expected, len(expected)), filters
+        assert listed == await ids(100, **filters)
     stranger = actors.Caller(Actor("operator", "8", "Eve"), Scope({"another": Role.OWNER}), "web")
     assert (await webhooks.attempts(first.app.services, stranger)).items == []
     for wrong in ({"status": "odd"}, {"event": "odd"}):
@@ -140,8 +145,8 @@ async def test_what_failed_is_sent_again_over_all_bots_of_the_scope(
     page = await webhooks.resend_failed(services, owner, since="2026-01-01", limit=4, after=page.next or 0)
     assert (len(page.attempts), page.left, page.next) == (2, 0, None)
     for caller in (first, second):
-        made = await attempts(caller)
-        assert [one["success"] for one in made] == [False, True] * 3 + [True] * 3
-        assert {one["record_id"] for one in made[-3:]} == {one["record_id"] for one in made[:6:2]}
+        sent = await attempts(caller)
+        assert [attempt["success"] for attempt in sent] == [False, True] * 3 + [True] * 3
+        assert {attempt["record_id"] for attempt in sent[-3:]} == {attempt["record_id"] for attempt in sent[:6:2]}
     assert len(await attempts(stranger)) == 1
     assert url(receiver)

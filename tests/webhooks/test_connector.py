@@ -83,8 +83,8 @@ async def make_post(authority: Authority) -> AsyncIterator[MakePost]:
         return Post(senders[-1])
 
     yield make
-    for made in senders:
-        await made.close()
+    for client in senders:
+        await client.close()
 
 
 @pytest.fixture
@@ -567,7 +567,7 @@ async def test_nothing_of_a_connection_waits_for_the_garbage_collector(post: Pos
     """TLS takes 90 KB a connection, and the collector comes seldom."""
 
     def left() -> int:
-        return sum(type(one) is ssl.SSLObject for one in gc.get_objects())
+        return sum(type(instance) is ssl.SSLObject for instance in gc.get_objects())
 
     gc.collect()
     gc.disable()

@@ -51,7 +51,7 @@ async def test_both_events_arrive_in_order_byte_for_byte(
     key = await hook(caller, receiver, *BOTH)
     captures(engine)
     assert (await caller.send(SAID, "v")).status == 200
-    made = clock.now
+    created_at = clock.now
     clock.advance(3600)
     first, second = await settled(caller, 2)
     assert [envelope["event"] for envelope in envelopes(receiver)] == list(BOTH)
@@ -86,7 +86,7 @@ async def test_both_events_arrive_in_order_byte_for_byte(
     assert appointment["appointment_at"].startswith("2026-11-21T07:30:00")
     recorded = await execute(caller.app, "SELECT body FROM webhook_attempts ORDER BY number")
     assert [row[0] for row in recorded] == receiver.bodies
-    assert made
+    assert created_at
 
 
 async def test_only_what_is_wanted_is_told(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
@@ -174,8 +174,8 @@ async def test_plan_lost_or_webhook_removed_before_sending_is_recorded(caller: C
     await caller.send(SAID, "v")
     await webhooks.remove(caller.app.services, ADMIN, bot=caller.bot)
     let_go(held, caller)
-    made = (await settled(caller, 4))[2:]
-    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 2
+    records = (await settled(caller, 4))[2:]
+    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in records] == [("webhook_removed", False, None)] * 2
     assert receiver.accepted == 0
 
 
@@ -245,19 +245,19 @@ async def test_a_failure_is_recorded_not_repeated_and_not_felt(
 async def test_a_receiver_that_never_answers_delays_no_other(
     make_caller: MakeCaller, engine: ScriptedEngine, receiver: Receiver, authority: Authority
 ) -> None:
-    one, other = await make_caller(), await make_caller()
+    caller, other = await make_caller(), await make_caller()
     async with Receiver(authority.server("127.0.0.1"), hang) as dead:
-        await hook(one, dead)
+        await hook(caller, dead)
         await hook(other, receiver)
         captures(engine, CALL_ME)
-        has_answered(one)
+        has_answered(caller)
         for visitor in range(2 * AT_ONCE):
-            assert (await one.send(SAID, f"v{visitor}")).status == 200
+            assert (await caller.send(SAID, f"v{visitor}")).status == 200
         await other.send(SAID, "v")
         await settled(other, 1)
         assert dead.accepted <= AT_ONCE
-        assert [state for _, state in await states(one)].count(0) >= AT_ONCE
-        await one.app.services.webhooks._sender.close()
+        assert [state for _, state in await states(caller)].count(0) >= AT_ONCE
+        await caller.app.services.webhooks._sender.close()
 
 
 async def more_bots(caller: Caller, count: int) -> list[str]:
@@ -302,13 +302,13 @@ class Queue(WebhookQueue):
 
 async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_after_a_start(caller: Caller) -> None:
     *dead, living, new = await more_bots(caller, 202)
-    told, gate = list[str](), asyncio.Event()
+    bots, gate = list[str](), asyncio.Event()
 
     async def post(bot: str, _: str) -> PostResult:
         if bot in dead:
             await gate.wait()
             return PostResult(False, None, "timeout", 10_000)
-        told.append(bot)
+        bots.append(bot)
         return DELIVERED
 
     sender = Queue(caller, post)
@@ -316,7 +316,7 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     await sender.start()
     await sender.look()
 
-    await eventually(lambda: len(told) == 100)
+    await eventually(lambda: len(bots) == 100)
     # The second time it is known who does not answer.
     gate.set()
     await asyncio.sleep(0.3)
@@ -324,17 +324,17 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     await events(caller, new, *[living] * 100)
     sender.wake(new)
     sender.wake(living)
-    await eventually(lambda: len(told) == 201)
+    await eventually(lambda: len(bots) == 201)
     gate.set()
     await sender.close()
 
 
 async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
     (bot,) = await more_bots(caller, 1)
-    gate, told = asyncio.Event(), list[str]()
+    gate, bots = asyncio.Event(), list[str]()
 
     async def post(bot: str, _: str) -> PostResult:
-        told.append(bot)
+        bots.append(bot)
         return DELIVERED
 
     sender = Queue(caller, post)
@@ -345,7 +345,7 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     await events(caller, bot)
     sender.wake(bot)
 
-    await eventually(lambda: told == [bot])
+    await eventually(lambda: bots == [bot])
     gate.set()
     assert await resending == [True]
     await sender.close()
@@ -358,13 +358,13 @@ async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share
     monkeypatch.setattr(Queue, "further_slots", 5)
     monkeypatch.setattr(Queue, "silent_slots", 2)
     *silent, living = await more_bots(caller, 4)
-    in_flight, told, gate = Counter[str](), Counter[str](), asyncio.Event()
+    in_flight, begun, gate = Counter[str](), Counter[str](), asyncio.Event()
 
     async def post(bot: str, _: str) -> PostResult:
         in_flight[bot] += 1
         await gate.wait()
         in_flight[bot] -= 1
-        told[bot] += 1
+        begun[bot] += 1
         return DELIVERED
 
     def are_in_flight(count: int, of: int) -> bool:
@@ -385,7 +385,7 @@ async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share
     sender.wake(living)
     await eventually(lambda: are_in_flight(6, of=8))
     gate.set()
-    await eventually(lambda: told.total() == 49)
+    await eventually(lambda: begun.total() == 49)
     await sender.close()
     for slots, count in ((sender._slots, 3), (sender._further_slots, 5), (sender._silent_slots, 2)):
         for _ in range(count):
@@ -468,11 +468,11 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
 
 async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
     """Deliveries end at once and queues restart constantly. Every event is sent once, in order."""
-    db, told, bot = caller.app.services.db, [], caller.bot
+    db, events, bot = caller.app.services.db, [], caller.bot
     await execute(caller.app, "INSERT INTO webhooks VALUES (:1, 'https://x.example', '[]', x'00', 0, 0)", bot)
 
     async def post(_: str, event: str) -> PostResult:
-        told.append(event)
+        events.append(event)
         await asyncio.sleep(random.choice((0, 0, 0.001)))
         return DELIVERED
 
@@ -490,8 +490,8 @@ async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
     await asyncio.gather(*map(capture, range(600)))
 
     await eventually(lambda: not sender._tasks)
-    assert sorted(told) == sorted(f"{number}{letter}" for number in range(600) for letter in "ab")
-    assert all(told.index(f"{number}a") < told.index(f"{number}b") for number in range(600))
+    assert sorted(events) == sorted(f"{number}{letter}" for number in range(600) for letter in "ab")
+    assert all(events.index(f"{number}a") < events.index(f"{number}b") for number in range(600))
     assert {state for _, state in await states(caller)} == {1}
     assert await execute(caller.app, "SELECT count(*) FROM webhook_attempts WHERE coalesce(success, 0) <> 1") == [(0,)]
 

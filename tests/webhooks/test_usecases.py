@@ -23,8 +23,8 @@ from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, h
 
 async def test_set_twice_at_once_shows_the_one_key_that_holds(caller: Caller, receiver: Receiver) -> None:
     services = caller.app.services
-    made = await asyncio.gather(*(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(8)))
-    (key,) = [shown.signing_key for shown in made if shown.signing_key]
+    results = await asyncio.gather(*(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(8)))
+    (key,) = [shown.signing_key for shown in results if shown.signing_key]
     assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
     assert signing.verify(key, receiver.bodies[0], headers(receiver.heads[0])["X-Service-Signature"])
 
@@ -74,25 +74,25 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
     services = callers[0].app.services
     for _ in range(5):
         *shown, changed = await asyncio.gather(
-            *(webhooks.put(services, ADMIN, bot=one.bot, url=url(receiver), events=BOTH) for one in callers),
-            *(webhooks.rotate(services, ADMIN, bot=one.bot) for one in callers),
-            *(webhooks.test(services, ADMIN, bot=one.bot) for one in callers),
+            *(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for caller in callers),
+            *(webhooks.rotate(services, ADMIN, bot=caller.bot) for caller in callers),
+            *(webhooks.test(services, ADMIN, bot=caller.bot) for caller in callers),
             master_key.rotate(services, ADMIN),
             return_exceptions=True,
         )
         assert isinstance(changed, Rotation)
         assert changed.unusable == 0
-        assert all(isinstance(one, WebhookSettings | Attempt) or "webhook_not_found" in str(one) for one in shown)
-        assert {one.error for one in shown if isinstance(one, Attempt)} <= {None}
-    for one in callers:
-        assert (await webhooks.test(services, ADMIN, bot=one.bot)).success
+        assert all(isinstance(result, WebhookSettings | Attempt) or "webhook_not_found" in str(result) for result in shown)
+        assert {result.error for result in shown if isinstance(result, Attempt)} <= {None}
+    for caller in callers:
+        assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
 
 
 async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
     services = caller.app.services
-    made = await asyncio.gather(*(master_key.rotate(services, ADMIN) for _ in range(3)), return_exceptions=True)
-    assert [isinstance(one, Rotation) for one in made] == [True, False, False]
-    assert str(made[1]) == "master_key_changing"
+    results = await asyncio.gather(*(master_key.rotate(services, ADMIN) for _ in range(3)), return_exceptions=True)
+    assert [isinstance(result, Rotation) for result in results] == [True, False, False]
+    assert str(results[1]) == "master_key_changing"
     assert (await master_key.rotate(services, ADMIN)).resealed == 0
 
 
@@ -133,8 +133,8 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
         await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
     await execute(caller.app, "UPDATE webhook_events SET state = 0")
     await webhooks.remove(services, ADMIN, bot=caller.bot)
-    made = await attempts(caller)
-    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 5
+    listed = await attempts(caller)
+    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in listed] == [("webhook_removed", False, None)] * 5
     assert {state for _, state in await states(caller)} == {1}
     # As after a crash in the midst of it.
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number > 2")
