@@ -144,20 +144,20 @@ class BotApi(Watched):
         self, chat: int = 7, text: str | None = None, *, at: int = 0, token: str = TOKEN, group: int | None = None, **more: Any
     ) -> dict[str, Any]:
         """Put a message into the queue, private unless `group` is given; return it."""
-        place = {"id": chat, "type": "private", "first_name": "Selin"} if group is None else {"id": group, "type": "supergroup"}
-        made: dict[str, Any] = {
+        room = {"id": chat, "type": "private", "first_name": "Selin"} if group is None else {"id": group, "type": "supergroup"}
+        message: dict[str, Any] = {
             "message_id": next(self._message_ids),
             "date": at,
-            "chat": place,
+            "chat": room,
             "from": {"id": chat, "is_bot": False, "first_name": "Selin"},
         }
         if text is not None:
-            made["text"] = text
-        made |= more
-        self.update(token=token, message=made)
-        return made
+            message["text"] = text
+        message |= more
+        self.update(token=token, message=message)
+        return message
 
-    def press(self, sent: SentMessage, place: int) -> None:
+    def press(self, sent: SentMessage, index: int) -> None:
         """Press a button of a message that was sent."""
         keyboard = [[{"text": text, "callback_data": str(n)}] for n, text in enumerate(sent.buttons)]
         person = {"id": sent.chat, "is_bot": False, "first_name": "Selin"}
@@ -169,7 +169,7 @@ class BotApi(Watched):
             "text": sent.text,
             "reply_markup": {"inline_keyboard": keyboard},
         }
-        query = {"id": f"q{next(self._ids)}", "from": person, "message": message, "chat_instance": "1", "data": str(place)}
+        query = {"id": f"q{next(self._ids)}", "from": person, "message": message, "chat_instance": "1", "data": str(index)}
         self.update(token=sent.token, callback_query=query)
 
     def count_anew(self, token: str = TOKEN) -> None:
@@ -185,15 +185,15 @@ class BotApi(Watched):
 
     def texts(self, chat: int = 7) -> list[str]:
         """The texts sent to a chat."""
-        return [one.text for one in self.sent if one.chat == chat]
+        return [message.text for message in self.sent if message.chat == chat]
 
     def unconfirmed(self, token: str = TOKEN) -> int:
         """Number of updates that were not confirmed."""
-        return len([one for one in self._updates.get(token, []) if one["update_id"] >= self._confirmed.get(token, 0)])
+        return len([update for update in self._updates.get(token, []) if update["update_id"] >= self._confirmed.get(token, 0)])
 
     def undelivered(self, token: str = TOKEN) -> int:
         """Number of updates that were delivered less often than they are to be."""
-        return sum(self._delivered.get((token, one["update_id"]), 0) < self.times for one in self._updates.get(token, []))
+        return sum(self._delivered.get((token, update["update_id"]), 0) < self.times for update in self._updates.get(token, []))
 
     def fail(self, method: str, *faults: Fault) -> None:
         """Let the next calls of a method fail, one after another."""
@@ -276,7 +276,7 @@ class BotApi(Watched):
 
     async def _long_poll(self, call: Call, ended: asyncio.Event) -> web.Response:
         given, token = call.parameters, call.token
-        offset, newest = given.get("offset", 0), max((one["update_id"] for one in self._updates.get(token, [])), default=0)
+        offset, newest = given.get("offset", 0), max((update["update_id"] for update in self._updates.get(token, [])), default=0)
         # One from the far future counts as none: what was not confirmed is delivered again.
         if offset <= newest + 10:
             self._confirmed[token] = max(self._confirmed.get(token, 0), offset)
@@ -285,27 +285,27 @@ class BotApi(Watched):
             if ended.is_set():
                 text = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
                 return _refused(409, text)
-            found = self._due(token, given.get("limit", 100), given.get("allowed_updates"))
-            if found or asyncio.get_running_loop().time() >= deadline:
-                return _done(found)
+            updates = self._due(token, given.get("limit", 100), given.get("allowed_updates"))
+            if updates or asyncio.get_running_loop().time() >= deadline:
+                return _done(updates)
             await asyncio.sleep(0.01)
 
     def _due(self, token: str, limit: int, allowed: list[str] | None) -> list[dict[str, Any]]:
         """The updates that are delivered now: unconfirmed ones, and confirmed ones that are repeated."""
-        found = []
+        updates = []
         for update in self._updates.get(token, []):
             number = update["update_id"]
             repeats = self._delivered.get((token, number), 0)
             is_allowed = not allowed or bool(set(update) & set(allowed))
             if is_allowed and (number >= self._confirmed.get(token, 0) or repeats < self.times):
-                found.append(update)
+                updates.append(update)
         if self.shuffled:
-            self._random.shuffle(found)
-        found = found[:limit]
-        for update in found:
-            place = token, update["update_id"]
-            self._delivered[place] = self._delivered.get(place, 0) + 1
-        return found
+            self._random.shuffle(updates)
+        updates = updates[:limit]
+        for update in updates:
+            key = token, update["update_id"]
+            self._delivered[key] = self._delivered.get(key, 0) + 1
+        return updates
 
     async def _send_message(self, call: Call) -> web.Response:
         text, chat = call.parameters["text"], call.parameters["chat_id"]
@@ -315,18 +315,18 @@ class BotApi(Watched):
             return _refused(400, "Bad Request: message is too long")
         rows = call.parameters.get("reply_markup", {}).get("inline_keyboard", [])
         buttons = [button for row in rows for button in row]
-        for one in buttons:
-            if set(one) == {"text", "url"}:
-                if not one["url"].startswith("https://"):
+        for button in buttons:
+            if set(button) == {"text", "url"}:
+                if not button["url"].startswith("https://"):
                     return _refused(400, "Bad Request: BUTTON_URL_INVALID")
-            elif set(one) != {"text", "callback_data"} or not 1 <= len(one["callback_data"].encode()) <= 64:
+            elif set(button) != {"text", "callback_data"} or not 1 <= len(button["callback_data"].encode()) <= 64:
                 return _refused(400, "Bad Request: BUTTON_DATA_INVALID")
-            if not one["text"].strip():
+            if not button["text"].strip():
                 return _refused(400, "Bad Request: text buttons are unallowed in the inline keyboard")
         if len(buttons) > 100 or len(json.dumps(rows)) >= 10_000:
             return _refused(400, "Bad Request: reply markup is too long")
-        urls = [one["url"] for one in buttons if "url" in one]
-        sent = SentMessage(call.token, chat, text, [one["text"] for one in buttons], next(self._message_ids), urls)
+        urls = [button["url"] for button in buttons if "url" in button]
+        sent = SentMessage(call.token, chat, text, [button["text"] for button in buttons], next(self._message_ids), urls)
         self.sent.append(sent)
         if self.send_delay_s:
             await asyncio.sleep(self.send_delay_s)
@@ -361,7 +361,7 @@ def _refused(status: int, description: str, parameters: dict[str, Any] | None = 
 
 def chats(sent: Iterable[SentMessage]) -> dict[int, list[str]]:
     """The texts of messages by chat."""
-    found: dict[int, list[str]] = {}
-    for one in sent:
-        found.setdefault(one.chat, []).append(one.text)
-    return found
+    texts: dict[int, list[str]] = {}
+    for message in sent:
+        texts.setdefault(message.chat, []).append(message.text)
+    return texts

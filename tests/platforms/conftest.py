@@ -44,15 +44,15 @@ class Platform:
 @pytest.fixture
 async def platform() -> AsyncIterator[Platform]:
     """A running platform."""
-    made = Platform()
+    server = Platform()
     site = web.Application()
-    site.router.add_route("*", "/{rest:.*}", made.answer)
+    site.router.add_route("*", "/{rest:.*}", server.answer)
     runner = web.AppRunner(site)
     await runner.setup()
     listener = web.TCPSite(runner, "127.0.0.1", 0)
     await listener.start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield server
     await runner.cleanup()
 
 
@@ -92,8 +92,8 @@ class Visitor:
         assert message is not None
         await channel_messages.answer(self.services, self.caller.account, message)
         messages = (await self.thread()).messages
-        at = next(place for place, one in enumerate(messages) if one.number == message.number)
-        return [(one.role, one.content) for one in messages[at + 1 :]]
+        at = next(index for index, entry in enumerate(messages) if entry.number == message.number)
+        return [(entry.role, entry.content) for entry in messages[at + 1 :]]
 
     async def thread(self) -> TeamThread:
         """The conversation as the team sees it."""
@@ -102,7 +102,7 @@ class Visitor:
     async def conversation(self) -> str:
         """The id of the conversation."""
         page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
-        return next(one.id for one in page.items if one.user_id == self.user_id)
+        return next(conversation.id for conversation in page.items if conversation.user_id == self.user_id)
 
     async def act(self, operation: str, **arguments: Any) -> Any:
         """Perform an operation on the conversation as a local user."""
@@ -181,13 +181,13 @@ def make_visitor(make_caller: MakeCaller, clock: FakeClock) -> MakeCaller:
 @pytest.fixture
 async def site(caller: Caller) -> AsyncIterator[HostSite]:
     """A site that may embed the bot's widget, on another origin than the service."""
-    made = HostSite(caller.app.url, caller.bot)
-    await made.start()
-    settings = {"sites": [made.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
+    host = HostSite(caller.app.url, caller.bot)
+    await host.start()
+    settings = {"sites": [host.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
-    yield made
-    await made.stop()
+    yield host
+    await host.stop()
 
 
 @pytest.fixture

@@ -94,31 +94,31 @@ class GraphApi(Watched):
 
     def message(self, text: str = "hello", *, at: int, phone: str | None = PHONE, scoped: str | None = None, **more: Any) -> dict[str, Any]:
         """Make the value of a change with one message of a visitor. `at` is in seconds; `more` are fields of the message."""
-        made: dict[str, Any] = {"id": self.wamid(), "timestamp": str(at), "type": "text", "text": {"body": text}, **more}
-        if made["type"] != "text":
-            del made["text"]
+        message: dict[str, Any] = {"id": self.wamid(), "timestamp": str(at), "type": "text", "text": {"body": text}, **more}
+        if message["type"] != "text":
+            del message["text"]
         contact: dict[str, Any] = {"profile": {"name": "Selin"}}
-        for there, name, contacts_name, value in ((made, "from", "wa_id", phone), (made, "from_user_id", "user_id", scoped)):
+        for there, name, contacts_name, value in ((message, "from", "wa_id", phone), (message, "from_user_id", "user_id", scoped)):
             if value is not None:
                 there[name] = contact[contacts_name] = value
-        self._known.add(made["id"])
-        return self.value(contacts=[contact], messages=[made])
+        self._known.add(message["id"])
+        return self.value(contacts=[contact], messages=[message])
 
     def status(self, sent: GraphMessage | str, status: str, *, code: int = 0, opaque: str | None = None) -> dict[str, Any]:
         """Make the value of a change with one delivery status."""
-        made: dict[str, Any] = {"id": sent if isinstance(sent, str) else sent.id, "status": status, "timestamp": "1795176868"}
-        made["recipient_id"] = PHONE
+        report: dict[str, Any] = {"id": sent if isinstance(sent, str) else sent.id, "status": status, "timestamp": "1795176868"}
+        report["recipient_id"] = PHONE
         name = opaque if isinstance(sent, str) else sent.body.get("biz_opaque_callback_data")
         if name is not None:
-            made["biz_opaque_callback_data"] = name
+            report["biz_opaque_callback_data"] = name
         if code:
-            made["errors"] = [{"code": code, "title": "a title", "message": "a message", "error_data": {"details": "details"}}]
-        return self.value(statuses=[made])
+            report["errors"] = [{"code": code, "title": "a title", "message": "a message", "error_data": {"details": "details"}}]
+        return self.value(statuses=[report])
 
     def echo(self, text: str, *, at: int, phone: str = PHONE, key: str | None = None) -> dict[str, Any]:
         """Make the value of a change with a message of the owner's own phone."""
-        made = {"from": "905320000000", "to": phone, "id": key or self.wamid(), "timestamp": str(at), "type": "text"}
-        return self.value(message_echoes=[{**made, "text": {"body": text}}])
+        message = {"from": "905320000000", "to": phone, "id": key or self.wamid(), "timestamp": str(at), "type": "text"}
+        return self.value(message_echoes=[{**message, "text": {"body": text}}])
 
     def value(self, **content: Any) -> dict[str, Any]:
         """Make the value of a change for the number."""
@@ -159,7 +159,7 @@ class GraphApi(Watched):
 
     def texts(self, to: str = PHONE) -> list[str]:
         """Texts that were sent to an address."""
-        return [one.text for one in self.sent if one.to == to]
+        return [message.text for message in self.sent if message.to == to]
 
     # The interface.
 

@@ -38,8 +38,8 @@ async def test_a_visitor_who_asks_for_a_person_waits_and_hears_one_sentence(
 ) -> None:
     await switch_on(caller)
     await visitor.say("hello")
-    ((_, said),) = await visitor.say(WISH)
-    assert "someone from our team" in said
+    ((_, text),) = await visitor.say(WISH)
+    assert "someone from our team" in text
     assert await handled(visitor) == "waiting"
     assert await visitor.say("are you there?") == []
     assert len(engine.turns) == 1
@@ -107,10 +107,10 @@ async def test_a_person_takes_replies_and_releases(visitor: Visitor, caller: con
     assert (released.handling, released.operator_name) == ("bot", None)
     assert (await visitor.act("conversation.release")).handling == "bot"
     messages = (await visitor.thread()).messages
-    assert [one.role for one in messages] == ["user", "assistant", "user", "operator", "assistant"]
+    assert [message.role for message in messages] == ["user", "assistant", "user", "operator", "assistant"]
     await visitor.say("thanks")
     # The engine sees the person's words as said to the visitor, and all of what the visitor said.
-    assert [(one.role, one.content[:6]) for one in engine.turns[-1].history] == [
+    assert [(message.role, message.content[:6]) for message in engine.turns[-1].history] == [
         ("user", "hello"),
         ("assistant", "echo: "),
         ("user", "anybod"),
@@ -129,9 +129,9 @@ async def test_a_reply_of_the_model_that_comes_late_is_dropped_and_not_charged(
     await visitor.act("conversation.reply", text="I know that.")
     await visitor.act("conversation.release")
     engine.gate.set()
-    said = await late
-    assert [role for role, _ in said] == ["operator", "assistant"]
-    assert "echo: a hard question" not in {text for _, text in said}
+    replies = await late
+    assert [role for role, _ in replies] == ["operator", "assistant"]
+    assert "echo: a hard question" not in {text for _, text in replies}
     bot = await perform(caller.app.services, ADMIN, "bot.show", {"bot": caller.bot})
     assert bot.messages_used == 1
     held = await caller.app.services.account_cache.account(caller.account)
@@ -195,17 +195,17 @@ async def test_another_engine_goes_on_from_the_sentence(
 
 async def operator(app: App, email: str, account: str, role: str = "editor") -> Caller:
     """An operator of the account, as the caller of operations."""
-    made = await operators.add(app.services, ADMIN, email=email, account=account, role=role, name=email[:3])
-    who = made.operator
+    invitation = await operators.add(app.services, ADMIN, email=email, account=account, role=role, name=email[:3])
+    who = invitation.operator
     return Caller(Actor("operator", who.id, who.name or ""), Scope({account: Role[role.upper()]}), "web")
 
 
 async def test_visitors_see_the_account_where_an_operator_has_no_name(visitor: Visitor, caller: conftest.Caller) -> None:
     services = caller.app.services
-    made = await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor")
+    invitation = await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor")
     state = await services.account_cache.account(caller.account)
     assert state is not None
-    ada = Caller(actor_of(made.operator), Scope({caller.account: Role.EDITOR}), "web")
+    ada = Caller(actor_of(invitation.operator), Scope({caller.account: Role.EDITOR}), "web")
     await visitor.say("hello")
     named = {"conversation": await visitor.conversation()}
     written = await perform(services, ada, "conversation.reply", {**named, "text": "hi"})
@@ -263,7 +263,7 @@ async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_
     written = await perform(caller.app.services, ADMIN, "conversation.reply", {"conversation": listed.id, "text": "a person here"})
     assert written.message.delivery is None
     assert (await caller.send("and now?", "v")).json["data"]["reply"] == "echo: and now?"
-    assert [one.content for one in engine.turns[-1].history] == ["hello", "echo: hello", "a person here"]
+    assert [message.content for message in engine.turns[-1].history] == ["hello", "echo: hello", "a person here"]
     shown = (await caller.get(f"/conversations/{listed.id}")).json["data"]
     assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "operator", "user", "assistant"]
     await perform(caller.app.services, ADMIN, "conversation.release", {"conversation": listed.id})

@@ -35,11 +35,11 @@ async def test_a_reply_is_stored_charged_and_found_on_every_side(visitor: Visito
     assert await used(caller) == (2, 2)
     conversation, messages, *_ = await visitor.thread()
     assert (conversation.channel, conversation.handling, conversation.message_count) == ("web", "bot", 4)
-    assert [(one.role, one.delivery) for one in messages] == [("user", None), ("assistant", "sent")] * 2
+    assert [(message.role, message.delivery) for message in messages] == [("user", None), ("assistant", "sent")] * 2
     # The next turn sees the turns before, and not the message that it answers.
-    assert [(one.role, one.content) for one in engine.turns[1].history] == [("user", "hello"), ("assistant", "echo: hello")]
+    assert [(message.role, message.content) for message in engine.turns[1].history] == [("user", "hello"), ("assistant", "echo: hello")]
     listed = (await caller.get("/conversations", params={"channel": "web"})).json["data"]
-    assert [(one["session_id"], "handling" in one) for one in listed] == [("web:visitor", False)]
+    assert [(entry["session_id"], "handling" in entry) for entry in listed] == [("web:visitor", False)]
 
 
 async def test_a_message_that_comes_twice_is_answered_once(visitor: Visitor, caller: Caller, engine: ScriptedEngine) -> None:
@@ -55,7 +55,7 @@ async def test_a_message_that_comes_twice_is_answered_once(visitor: Visitor, cal
 async def test_two_quick_messages_are_answered_in_their_order(visitor: Visitor, engine: ScriptedEngine) -> None:
     await asyncio.gather(visitor.say("one"), visitor.say("two"))
     assert [turn.message for turn in engine.turns] == ["one", "two"]
-    assert [one.content for one in engine.turns[1].history] == ["one", "echo: one"]
+    assert [message.content for message in engine.turns[1].history] == ["one", "echo: one"]
     assert (await visitor.thread()).conversation.message_count == 4
 
 
@@ -95,9 +95,9 @@ async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
 ) -> None:
     services, settle = caller.app.services, stored.settle
 
-    async def erased_first(db: Database, number: int, *said: Any, **how: Any) -> bool:
+    async def erased_first(db: Database, number: int, *values: Any, **how: Any) -> bool:
         await execute(caller.app, "DELETE FROM messages WHERE number = :1", number)
-        return await settle(db, number, *said, **how)
+        return await settle(db, number, *values, **how)
 
     engine.script = failing("no_answer")
     monkeypatch.setattr(stored, "settle", erased_first)
@@ -123,7 +123,7 @@ async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visito
     later = await arrive("second")
     assert later > erased
     assert not await stored.settle(services.db, erased, None)
-    assert [one.number for one in await stored.pending(services.db)] == [later]
+    assert [turn.number for turn in await stored.pending(services.db)] == [later]
 
 
 async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:
@@ -145,9 +145,9 @@ async def test_a_failed_reply_is_a_sentence_that_costs_nothing(
     visitor: Visitor, caller: Caller, engine: ScriptedEngine, reason: str, text: str
 ) -> None:
     engine.script = failing(reason)
-    ((role, said),) = await visitor.say("What does the breakfast cost on Sundays?")
+    ((role, reply),) = await visitor.say("What does the breakfast cost on Sundays?")
     assert role == "assistant"
-    assert text in said
+    assert text in reply
     assert await used(caller) == (0, 0)
     engine.script = lambda turn: Reply(f"{len(turn.history)} before")
     # Both remain context of the next turn.
@@ -186,8 +186,8 @@ async def test_where_nothing_may_be_answered_the_visitor_is_told(
 ) -> None:
     named = {"account": caller.account} if operation.startswith("account") else {"bot": caller.bot}
     await perform(caller.app.services, ADMIN, operation, {**named, **arguments})
-    ((_, said),) = await visitor.say("Hello, how are you today?")
-    assert "not available here" in said
+    ((_, reply),) = await visitor.say("Hello, how are you today?")
+    assert "not available here" in reply
     assert engine.turns == []
 
 
@@ -195,8 +195,8 @@ async def test_a_spent_allowance_is_told_and_credits_are_used(make_caller: MakeC
     caller = await make_caller(messages_limit=1, credits=1)
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
     visitor = Visitor(caller, clock)
-    said = [(await visitor.say(f"Hello, this is message {n}"))[-1][1][:9] for n in range(3)]
-    assert said == ["echo: Hel", "echo: Hel", "I can't a"]
+    replies = [(await visitor.say(f"Hello, this is message {n}"))[-1][1][:9] for n in range(3)]
+    assert replies == ["echo: Hel", "echo: Hel", "I can't a"]
 
 
 async def test_a_capture_names_the_page_and_goes_to_the_webhook(visitor: Visitor, caller: Caller, engine: ScriptedEngine) -> None:

@@ -54,12 +54,12 @@ class Chat:
     async def messages(self) -> list[Any]:
         """The messages of the conversation."""
         page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
-        found = next((one.id for one in page.items if one.user_id == str(self.chat)), None)
-        return (await conversations.show(self.services, ADMIN, conversation=found)).messages if found else []
+        conversation = next((entry.id for entry in page.items if entry.user_id == str(self.chat)), None)
+        return (await conversations.show(self.services, ADMIN, conversation=conversation)).messages if conversation else []
 
     async def deliveries(self) -> list[tuple[str, str | None, str | None]]:
         """Text, delivery state and error of what was written to the visitor."""
-        return [(one.content, one.delivery, one.error) for one in await self.messages() if one.role != "user"]
+        return [(message.content, message.delivery, message.error) for message in await self.messages() if message.role != "user"]
 
     async def until(self, *states: str) -> list[tuple[str, str | None, str | None]]:
         """Wait until the messages to the visitor have these delivery states; return them."""
@@ -190,7 +190,7 @@ async def test_another_account_at_the_platform_does_not_wait_for_the_first(chat:
     api.tokens = {"99:another": "other_desk_bot"}
     await perform(chat.services, ADMIN, "channel.set", {"bot": chat.caller.bot, "channel": "telegram", "token": "99:another"})
     await chat.until("sent", "sent")
-    assert [one.token for one in api.sent] == [TOKEN, "99:another"]
+    assert [message.token for message in api.sent] == [TOKEN, "99:another"]
 
 
 async def test_a_long_reply_is_sent_in_parts_that_are_not_repeated(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
@@ -202,7 +202,7 @@ async def test_a_long_reply_is_sent_in_parts_that_are_not_repeated(chat: Chat, a
     await chat.say("hello")
     await chat.until("sent")
     assert " ".join(api.texts()) == text
-    assert [one.buttons for one in api.sent] == [[], ["yes", "no"]]
+    assert [message.buttons for message in api.sent] == [[], ["yes", "no"]]
     assert len(api.of("sendMessage")) == 3
 
 
@@ -270,7 +270,7 @@ async def test_a_conversation_that_must_wait_delays_no_other(
     await other.until("sent")
     assert [state for _, state, _ in await chat.deliveries()] == ["queued", "queued"]
     await chat.until("sent", "sent")
-    assert [one.text for one in api.sent] == ["echo: hello", "echo: one", "echo: two"]
+    assert [message.text for message in api.sent] == ["echo: hello", "echo: one", "echo: two"]
 
 
 async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_next_start(
@@ -301,8 +301,8 @@ async def test_a_text_without_any_part_fails(chat: Chat, api: BotApi, monkeypatc
 async def queued(chat: Chat, *others: Chat) -> list[int]:
     """Let visitors write while nothing is sent; return the numbers of the messages to them."""
     await chat.services.part(Outbox).close()
-    for one in (chat, *others):
-        await one.say("hello there, good morning")
+    for visitor in (chat, *others):
+        await visitor.say("hello there, good morning")
     return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]
 
 
@@ -345,10 +345,10 @@ async def test_a_platform_that_is_busy_and_says_nonsense_is_obeyed(chat: Chat, a
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"), [(7, 7), (0.5, 0.5), (10**400, 86_400), (float("inf"), 86_400), (-1, 5), (float("nan"), 5), (True, 5), ("7", 5)]
+    ("pause", "seconds"), [(7, 7), (0.5, 0.5), (10**400, 86_400), (float("inf"), 86_400), (-1, 5), (float("nan"), 5), (True, 5), ("7", 5)]
 )
-def test_the_time_for_which_a_platform_asks(told: object, seconds: float) -> None:
-    assert posting.retry_after_s(told) == seconds
+def test_the_time_for_which_a_platform_asks(pause: object, seconds: float) -> None:
+    assert posting.retry_after_s(pause) == seconds
 
 
 async def test_without_readable_certificates_nothing_is_sent(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,8 +367,8 @@ async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, ap
         NewMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
         for text, age in (("third", 0), ("first", 2000), ("second", 1000))
     ]
-    found = [await channel_messages.receive(chat.services, one) for one in arrived]
-    await asyncio.gather(*(channel_messages.answer(chat.services, chat.caller.account, one) for one in found if one))
+    turns = [await channel_messages.receive(chat.services, message) for message in arrived]
+    await asyncio.gather(*(channel_messages.answer(chat.services, chat.caller.account, turn) for turn in turns if turn))
     await chat.until("sent", "sent", "sent")
     assert api.texts() == ["echo: first", "echo: second", "echo: third"]
 

@@ -32,15 +32,15 @@ async def act(caller: Caller, operation: str, channel: str) -> Any:
 async def secrets(caller: Caller) -> dict[str, dict[str, str]]:
     """The opened secrets of all channels of the bot."""
     services = caller.app.services
-    return {one.channel.channel: dict(opened(services.secret, one).secrets) for one in await stored.of_bot(services.db, caller.bot)}
+    return {entry.channel.channel: dict(opened(services.secret, entry).secrets) for entry in await stored.of_bot(services.db, caller.bot)}
 
 
 async def test_the_sites_of_a_widget_are_replaced_emptied_or_left(caller: Caller) -> None:
-    made = await put(caller, "web", sites=["https://Shop.example.com", "http://localhost:8000/"], title="Help", color="#336699")
-    assert (made.channel.state, made.warning) == ("active", None)
-    assert made.channel.settings == {"sites": ["https://shop.example.com", "http://localhost:8000"], "title": "Help", "color": "#336699"}
-    kept = await put(caller, "web", title="")
-    assert kept.channel.settings == {"sites": made.channel.sites, "color": "#336699"}
+    result = await put(caller, "web", sites=["https://Shop.example.com", "http://localhost:8000/"], title="Help", color="#336699")
+    assert (result.channel.state, result.warning) == ("active", None)
+    assert result.channel.settings == {"sites": ["https://shop.example.com", "http://localhost:8000"], "title": "Help", "color": "#336699"}
+    second = await put(caller, "web", title="")
+    assert second.channel.settings == {"sites": result.channel.sites, "color": "#336699"}
     assert (await put(caller, "web", sites=[""])).channel.sites == []
     assert (await put(caller, "web", sites=["any-link"])).channel.sites == ["any-link"]
     before = await secrets(caller)
@@ -81,9 +81,9 @@ async def test_an_impossible_setting_is_refused(caller: Caller, channel: str, se
 
 
 async def test_a_token_is_confirmed_by_a_call_and_a_refused_one_is_not_kept(caller: Caller, platform: Platform) -> None:
-    made = await put(caller, "telegram", token=TOKEN)
+    result = await put(caller, "telegram", token=TOKEN)
     # The poller asks too, from then on.
-    assert (made.channel.identity, made.warning, platform.seen[0]) == ("123", None, f"/bot{TOKEN}/getMe -")
+    assert (result.channel.identity, result.warning, platform.seen[0]) == ("123", None, f"/bot{TOKEN}/getMe -")
     platform.status, platform.body = 401, {"ok": False, "error_code": 401, "description": "Unauthorized"}
     with pytest.raises(Refused, match="Unauthorized") as refused:
         await put(caller, "telegram", token="456:another")
@@ -94,8 +94,8 @@ async def test_a_token_is_confirmed_by_a_call_and_a_refused_one_is_not_kept(call
 
 async def test_whatsapp_is_confirmed_by_its_phone_number(caller: Caller, platform: Platform) -> None:
     platform.body = {"id": "1055", "display_phone_number": "+90 555 000 00 00"}
-    made = await put(caller, "whatsapp", **WHATSAPP, monthly_limit=100)
-    assert made.channel.settings == {"phone_number_id": "1055", "monthly_limit": 100}
+    result = await put(caller, "whatsapp", **WHATSAPP, monthly_limit=100)
+    assert result.channel.settings == {"phone_number_id": "1055", "monthly_limit": 100}
     assert platform.seen == ["/v26.0/1055?fields=display_phone_number,verified_name Bearer token"]
     # What is not given stays.
     assert (await put(caller, "whatsapp", monthly_limit=5)).channel.settings == {"phone_number_id": "1055", "monthly_limit": 5}
@@ -107,10 +107,10 @@ async def test_a_platform_that_cannot_answer_sets_the_channel_with_a_warning(
     caller: Caller, platform: Platform, status: int, body: object
 ) -> None:
     platform.status, platform.body = status, body
-    made = await put(caller, "telegram", token=TOKEN)
-    assert made.channel.state == "active"
-    assert made.warning.startswith("telegram could not confirm the token: it answered")
-    assert TOKEN not in made.warning
+    result = await put(caller, "telegram", token=TOKEN)
+    assert result.channel.state == "active"
+    assert result.warning.startswith("telegram could not confirm the token: it answered")
+    assert TOKEN not in result.warning
 
 
 async def test_a_platform_that_is_not_there_or_not_permitted_sets_the_channel_with_a_warning(caller: Caller, platform: Platform) -> None:
@@ -144,8 +144,8 @@ async def test_a_channel_is_paused_resumed_and_removed(caller: Caller) -> None:
 async def test_the_snippet_names_the_bot_and_its_colour(caller: Caller) -> None:
     await put(caller, "web", color="#336699")
     public_url = caller.app.config.server.public_url
-    made = await perform(caller.app.services, ADMIN, "channel.snippet", {"bot": caller.bot})
-    assert made.snippet == f'<script src="{public_url}/widget.js" data-bot="{caller.bot}" data-color="#336699" async></script>'
+    result = await perform(caller.app.services, ADMIN, "channel.snippet", {"bot": caller.bot})
+    assert result.snippet == f'<script src="{public_url}/widget.js" data-bot="{caller.bot}" data-color="#336699" async></script>'
 
 
 async def moved(caller: Caller, *, with_secrets: bool) -> list[tuple[str, Any]]:
@@ -175,7 +175,7 @@ async def test_an_import_pauses_channels_with_secrets_and_gives_the_widget_a_new
     before = await secrets(caller)
     records = await moved(caller, with_secrets=with_secrets)
     assert (TOKEN in repr(records)) is with_secrets
-    listed = {one.channel: one for one in await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})}
+    listed = {entry.channel: entry for entry in await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})}
     assert (listed["telegram"].state, listed["web"].sites) == (state, ["https://shop.example.com"])
     assert listed["web"].state == ("paused" if with_secrets else "active")
     after = await secrets(caller)

@@ -67,7 +67,7 @@ async def notice(api: BotApi) -> SentMessage:
     """Let a visitor call a person; return the group's notice."""
     api.message(text=CALL)
     await api.until(lambda: bool(api.texts(GROUP)))
-    return next(one for one in api.sent if one.chat == GROUP)
+    return next(message for message in api.sent if message.chat == GROUP)
 
 
 def answer(api: BotApi, to: SentMessage, text: str | None = "Good morning, Ada here", **more: Any) -> None:
@@ -80,35 +80,38 @@ def answer(api: BotApi, to: SentMessage, text: str | None = "Good morning, Ada h
 
 
 async def test_the_group_is_told_once_and_an_answer_there_reaches_the_visitor(bot: Caller, api: BotApi) -> None:
-    told = await notice(api)
-    (found,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
-    assert told.token == TEAM_TOKEN
-    assert "Desk" in told.text
-    assert CALL in told.text
-    assert (told.buttons, told.urls) == (["Open the conversation"], [f"{PUBLIC_URL}/conversations/{found.id}?account={bot.account}"])
+    message = await notice(api)
+    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    assert message.token == TEAM_TOKEN
+    assert "Desk" in message.text
+    assert CALL in message.text
+    assert (message.buttons, message.urls) == (
+        ["Open the conversation"],
+        [f"{PUBLIC_URL}/conversations/{conversation.id}?account={bot.account}"],
+    )
     api.times = 3
-    answer(api, told)
+    answer(api, message)
     await api.until(lambda: len(api.texts()) == 2)
     assert api.texts()[1] == "Good morning, Ada here"
     await asyncio.sleep(0.3)
-    thread = await conversations.show(bot.app.services, ADMIN, conversation=found.id)
-    assert [(one.role, one.author) for one in thread.messages if one.role == "operator"] == [("operator", "Ada Kaya")]
+    thread = await conversations.show(bot.app.services, ADMIN, conversation=conversation.id)
+    assert [(entry.role, entry.author) for entry in thread.messages if entry.role == "operator"] == [("operator", "Ada Kaya")]
     assert thread.conversation.handling == "operator"
     assert len(api.texts(GROUP)) == 1
-    (record,) = [one for one in (await system.list_acts(bot.app.services, ADMIN)).items if one.operation == "conversation.reply"][:1]
+    (record,) = [act for act in (await system.list_acts(bot.app.services, ADMIN)).items if act.operation == "conversation.reply"][:1]
     assert (record.actor.id, record.actor.name, record.via) == ("telegram 55", "Ada Kaya", "telegram")
 
 
 async def test_what_cannot_be_passed_on_is_told_in_the_group(bot: Caller, api: BotApi) -> None:
-    told = await notice(api)
-    answer(api, told, None, photo=[{"file_id": "a"}])
+    message = await notice(api)
+    answer(api, message, None, photo=[{"file_id": "a"}])
     await api.until(lambda: len(api.texts(GROUP)) == 2)
     await perform(bot.app.services, ADMIN, "channel.pause", {"bot": bot.bot, "channel": "telegram"})
-    answer(api, told)
+    answer(api, message)
     await api.until(lambda: len(api.texts(GROUP)) == 3)
     await perform(bot.app.services, ADMIN, "bot.set", {"bot": bot.bot, "language": "tr"})
     await perform(bot.app.services, ADMIN, "channel.remove", {"bot": bot.bot, "channel": "telegram"})
-    answer(api, told)
+    answer(api, message)
     await api.until(lambda: len(api.texts(GROUP)) == 4)
     assert api.texts(GROUP)[1:] == [
         "Only written messages can be passed on.",
@@ -118,10 +121,10 @@ async def test_what_cannot_be_passed_on_is_told_in_the_group(bot: Caller, api: B
 
 
 async def test_an_answer_after_the_visitor_was_erased_or_to_anything_else_is_left_alone(bot: Caller, api: BotApi) -> None:
-    told = await notice(api)
+    message = await notice(api)
     await perform(bot.app.services, ADMIN, "conversation.erase", {"user_id": "7", "bot": bot.bot})
-    answer(api, told)
-    answer(api, replace(told, id=4711))
+    answer(api, message)
+    answer(api, replace(message, id=4711))
     api.message(text="not in the group", token=TEAM_TOKEN)
     await api.until(lambda: api.unconfirmed(TEAM_TOKEN) == 0)
     assert len(api.texts(GROUP)) == 1
@@ -133,28 +136,30 @@ async def wait_for(api: BotApi, visitors: int) -> SentMessage:
     for chat in range(1, visitors + 1):
         api.message(chat=chat, text=f"{CALL} ({chat})")
     await api.until(lambda: bool(api.texts(GROUP)))
-    return next(one for one in api.sent if one.chat == GROUP)
+    return next(message for message in api.sent if message.chat == GROUP)
 
 
 async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatsvc.platforms.telegram.team.PAUSE_S", 0.1)
     await asyncio.sleep(0.2)
-    told = await wait_for(api, 6)
-    assert told.text.startswith("6 visitors wait for your team:\n\n1. Desk (Telegram): “I want")
-    assert told.text.endswith("\n\nOpen a conversation to answer.")
-    assert told.buttons == [f"{place}. Desk" for place in range(1, 7)]
-    found = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
-    assert sorted(told.urls) == sorted(f"{PUBLIC_URL}/conversations/{one.id}?account={bot.account}" for one in found)
-    answer(api, told)
+    message = await wait_for(api, 6)
+    assert message.text.startswith("6 visitors wait for your team:\n\n1. Desk (Telegram): “I want")
+    assert message.text.endswith("\n\nOpen a conversation to answer.")
+    assert message.buttons == [f"{number}. Desk" for number in range(1, 7)]
+    waiting = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    assert sorted(message.urls) == sorted(f"{PUBLIC_URL}/conversations/{conversation.id}?account={bot.account}" for conversation in waiting)
+    answer(api, message)
     await api.until(lambda: len(api.texts(GROUP)) == 2)
     assert api.texts(GROUP)[1] == "Not passed on: that notice names several visitors. Open the conversation to answer."
-    assert {one.handling for one in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items} == {"waiting"}
+    assert {conversation.handling for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items} == {
+        "waiting"
+    }
 
 
 def test_the_notice_of_many_fits_into_one_message() -> None:
     bot = Bot("id", "account", "🙂" * 200, None, "m", active=True, messages_used=0, created_at=0, updated_at=0, language="tr")
-    one = TeamNotice(1, 2, "c" * 36, "b" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100)
-    notice = team_notices.worded([WaitingVisitor(one, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS, PLATFORMS)
+    entry = TeamNotice(1, 2, "c" * 36, "b" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100)
+    notice = team_notices.worded([WaitingVisitor(entry, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS, PLATFORMS)
     addresses = "\n".join(url for _, url in notice.buttons)
     assert notice.text.startswith("10 ziyaretçi ekibinizi bekliyor:\n\n1. 🙂")
     assert utf16_units(f"{notice.text}\n\n{addresses}") <= MOST_UNITS
@@ -188,23 +193,23 @@ async def test_a_notice_is_tried_again_only_where_it_was_surely_not_sent(bot: Ca
     if fault.status:
         await api.until(lambda: bool(api.texts(GROUP)))
     else:
-        await api.until(lambda: len([one for one in api.of("sendMessage") if one["chat_id"] == GROUP]) == 1)
+        await api.until(lambda: len([call for call in api.of("sendMessage") if call["chat_id"] == GROUP]) == 1)
         await asyncio.sleep(2.5)
-        assert len([one for one in api.of("sendMessage") if one["chat_id"] == GROUP]) == 1
+        assert len([call for call in api.of("sendMessage") if call["chat_id"] == GROUP]) == 1
 
 
 async def test_an_administrator_who_stays_anonymous_answers_in_the_name_of_the_group(bot: Caller, api: BotApi) -> None:
-    told = await notice(api)
+    message = await notice(api)
     content: dict[str, Any] = {
         "from": {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"},
         "sender_chat": {"id": GROUP, "type": "supergroup", "title": "Front desk"},
-        "reply_to_message": {"message_id": told.id, "from": {"id": int(told.token.partition(":")[0]), "is_bot": True}},
+        "reply_to_message": {"message_id": message.id, "from": {"id": int(message.token.partition(":")[0]), "is_bot": True}},
     }
-    api.message(text="Good morning", token=told.token, group=GROUP, **content)
+    api.message(text="Good morning", token=message.token, group=GROUP, **content)
     await api.until(lambda: len(api.texts()) == 2)
-    (found,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
-    thread = await conversations.show(bot.app.services, ADMIN, conversation=found.id)
-    assert [(one.content, one.author) for one in thread.messages if one.role == "operator"] == [("Good morning", "Front desk")]
+    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    thread = await conversations.show(bot.app.services, ADMIN, conversation=conversation.id)
+    assert [(entry.content, entry.author) for entry in thread.messages if entry.role == "operator"] == [("Good morning", "Front desk")]
 
 
 class TestALimitOfTheGroup:
@@ -221,9 +226,9 @@ class TestALimitOfTheGroup:
         is_group = {"chat_id": GROUP}.items()
         api.script = lambda call: Fault(429, "", {"retry_after": 3600}) if is_group <= call.parameters.items() else None
         api.message(text=CALL)
-        await api.until(lambda: any(one["chat_id"] == GROUP for one in api.of("sendMessage")))
+        await api.until(lambda: any(call["chat_id"] == GROUP for call in api.of("sendMessage")))
         await asyncio.sleep(0.5)
-        assert len([one for one in api.of("sendMessage") if one["chat_id"] == GROUP]) == 1
+        assert len([call for call in api.of("sendMessage") if call["chat_id"] == GROUP]) == 1
 
     async def test_the_pauses_grow_while_it_cannot_be_reached(
         self, bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -254,12 +259,14 @@ class TestOneBotForBoth:
         return TOKEN
 
     async def test_the_group_is_no_visitor(self, bot: Caller, api: BotApi) -> None:
-        told = await notice(api)
-        answer(api, told)
+        message = await notice(api)
+        answer(api, message)
         await api.until(lambda: len(api.texts()) == 2)
         api.message(text=f"@{api.tokens[TOKEN]} when do you open?", group=GROUP)
         await api.until(lambda: api.unconfirmed() == 0)
-        assert [one.user_id for one in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items] == ["7"]
+        assert [conversation.user_id for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items] == [
+            "7"
+        ]
         assert {call.token for call in api.calls if call.method == "getUpdates"} == {TOKEN}
 
     async def test_a_paused_channel_leaves_its_messages_at_telegram(self, bot: Caller, api: BotApi) -> None:
@@ -281,15 +288,15 @@ class TestWithoutAnAddress:
 
     @pytest.mark.usefixtures("bot")
     async def test_the_address_stands_in_the_text(self, api: BotApi) -> None:
-        told = await notice(api)
-        assert told.buttons == []
-        assert "http://127.0.0.1:8080/conversations/" in told.text
+        message = await notice(api)
+        assert message.buttons == []
+        assert "http://127.0.0.1:8080/conversations/" in message.text
 
     async def test_the_system_page_shows_what_is_wrong_with_the_group(self, app: App, api: BotApi) -> None:
         api.left.add(GROUP)
-        made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "tr"})
+        invitation = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "tr"})
         await perform(
-            app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+            app.services, ANONYMOUS, "password.set", {"token": invitation.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
         )
         async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
             client = Client(app, session)
@@ -303,8 +310,8 @@ class TestWithoutAnAddress:
 async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress) -> list[tuple[str, dict[str, object]]]:
     """Examine the group as doctor does, in a thread."""
     examined = replace(config, notices=Notices(team=TeamNotices(Secret(token) if token else None, GROUP)))
-    found = await asyncio.to_thread(lambda: list(team_check.examine(examined, None, egress)))
-    return [(one.code, dict(one.facts)) for one in found]
+    faults = await asyncio.to_thread(lambda: list(team_check.examine(examined, None, egress)))
+    return [(finding.code, dict(finding.facts)) for finding in faults]
 
 
 async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: Config, api: BotApi) -> None:
@@ -338,8 +345,8 @@ async def test_doctor_names_a_token_that_another_program_polls(
     )
 
     async def noted() -> str | None:
-        found = await asyncio.to_thread(examination.examine, config.data_dir / "chatsvc.db", frozenset(), 0)
-        return found.team_fault
+        result = await asyncio.to_thread(examination.examine, config.data_dir / "chatsvc.db", frozenset(), 0)
+        return result.team_fault
 
     async def until_noted(fault: str | None) -> None:
         async with asyncio.timeout(10):
@@ -348,11 +355,11 @@ async def test_doctor_names_a_token_that_another_program_polls(
 
     await until_noted("token_elsewhere")
     examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
-    assert "notices_token_elsewhere" in [one.code for one in examined.findings]
+    assert "notices_token_elsewhere" in [finding.code for finding in examined.findings]
     taken = False
     await until_noted(None)
     examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
-    assert "notices_token_elsewhere" not in [one.code for one in examined.findings]
+    assert "notices_token_elsewhere" not in [finding.code for finding in examined.findings]
 
 
 class TestWithoutAToken:

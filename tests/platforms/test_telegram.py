@@ -49,15 +49,15 @@ async def act(caller: Caller, operation: str) -> Any:
 
 async def listed(caller: Caller) -> Any:
     """The bot's Telegram channel."""
-    (found,) = await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})
-    return found
+    (channel,) = await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})
+    return channel
 
 
 async def thread(caller: Caller, chat: int = 7) -> Any:
     """The conversation of a chat."""
     page = await conversations.list_all(caller.app.services, ADMIN, bot=caller.bot)
-    found = next(one.id for one in page.items if one.user_id == str(chat))
-    return await conversations.show(caller.app.services, ADMIN, conversation=found)
+    conversation = next(entry.id for entry in page.items if entry.user_id == str(chat))
+    return await conversations.show(caller.app.services, ADMIN, conversation=conversation)
 
 
 async def until_fault(caller: Caller, fault: str | None) -> None:
@@ -71,17 +71,17 @@ async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Calle
     api.message(text="hello", at=clock() // 1000 - 60)
     await api.until(lambda: bool(api.sent) and api.unconfirmed() == 0)
     assert api.texts() == ["echo: hello"]
-    found = await thread(bot)
-    assert (found.conversation.channel, found.conversation.source_page_host) == ("telegram", "")
+    view = await thread(bot)
+    assert (view.conversation.channel, view.conversation.source_page_host) == ("telegram", "")
     # The time is Telegram's, not that of the arrival.
-    assert found.messages[1].created_at == (clock() // 1000 - 60) * 1000
+    assert view.messages[1].created_at == (clock() // 1000 - 60) * 1000
     assert api.of("deleteWebhook") == [{"drop_pending_updates": False}]
     assert all(set(call["allowed_updates"]) == {"message", "callback_query"} for call in api.of("getUpdates"))
     assert (await listed(bot)).seen_at == clock()
     shown = await perform(bot.app.services, ADMIN, "account.show", {"account": bot.account})
     assert shown.messages_used == 1
     usage = (await bot.get("/conversations", params={"channel": "telegram"})).json["data"]
-    assert [one["session_id"] for one in usage] == ["telegram:7"]
+    assert [entry["session_id"] for entry in usage] == ["telegram:7"]
 
 
 @pytest.mark.parametrize("wish", [WISHES["en"][0], WISHES["tr"][0]])
@@ -131,21 +131,21 @@ async def test_a_question_back_has_buttons_whose_text_is_the_visitors(bot: Calle
     api.press(api.sent[0], 1)
     await api.until(lambda: len(api.sent) == 2 and bool(api.answered_queries))
     assert api.texts() == ["heard: hm", "heard: Prices?"]
-    assert [one.content for one in (await thread(bot)).messages if one.role == "user"] == ["hm", "Prices?"]
+    assert [message.content for message in (await thread(bot)).messages if message.role == "user"] == ["hm", "Prices?"]
 
 
 async def test_a_form_is_answered_by_its_buttons(bot: Caller, api: BotApi) -> None:
     await offer_rooms(bot, ["Double room with a view of the sea and of the harbour", "Garden room"])
-    for place, text in enumerate(["please call me back about a bike repair", None, "Jo Miller", "jo@example.com"], start=1):
+    for number, text in enumerate(["please call me back about a bike repair", None, "Jo Miller", "jo@example.com"], start=1):
         if text is None:  # the second room
             api.press(api.sent[-1], 1)
         else:
             api.message(text=text)
-        await api.until(lambda count=place: len(api.sent) == count)  # type: ignore[misc]
-    assert [one.buttons for one in api.sent[:2]] == [["Double room with a view of the sea and of the harbour", "Garden room"], []]
+        await api.until(lambda count=number: len(api.sent) == count)  # type: ignore[misc]
+    assert [message.buttons for message in api.sent[:2]] == [["Double room with a view of the sea and of the harbour", "Garden room"], []]
     assert "• Room: Garden room\n" in api.sent[3].text + "\n"
-    said = [one.content for one in (await thread(bot)).messages if one.role == "user"]
-    assert said == ["please call me back about a bike repair", "Garden room", "Jo Miller", "jo@example.com"]
+    texts = [message.content for message in (await thread(bot)).messages if message.role == "user"]
+    assert texts == ["please call me back about a bike repair", "Garden room", "Jo Miller", "jo@example.com"]
 
 
 @pytest.mark.parametrize("rooms", [[f"Room {n}" for n in range(101)]])
@@ -176,7 +176,7 @@ async def test_what_is_no_text_gets_one_sentence_and_a_caption_is_text(bot: Call
     api.message(photo=[{"file_id": "c"}], caption="What does this one cost?")
     await api.until(lambda: len(api.sent) == 3)
     assert [text[:10] for text in api.texts()] == ["echo: good", "I can only", "echo: What"]
-    assert [one.content for one in (await thread(bot)).messages if one.role == "user"][1:3] == ["[photo]", "[sticker]"]
+    assert [message.content for message in (await thread(bot)).messages if message.role == "user"][1:3] == ["[photo]", "[sticker]"]
 
 
 async def test_a_reply_that_takes_long_shows_that_it_is_being_written(
@@ -236,7 +236,9 @@ async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
     await until_fault(bot, "token_refused")
     assert (await listed(bot)).fault_at == clock()
     examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
-    assert ("channel_token_refused", {"bot": "Desk", "channel": "telegram"}) in [(one.code, one.facts) for one in examined.findings]
+    assert ("channel_token_refused", {"bot": "Desk", "channel": "telegram"}) in [
+        (finding.code, finding.facts) for finding in examined.findings
+    ]
     await until_fault(bot, None)
     api.fail("getUpdates", *[Fault(409, "Conflict: terminated by other getUpdates request")] * 20)
     api.message(text="two")
@@ -248,7 +250,7 @@ async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
 async def channel_findings(bot: Caller) -> list[tuple[str, Any]]:
     """Examine the installation; the findings about channels."""
     examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
-    return [(one.code, one.facts) for one in examined.findings if one.name == "channels"]
+    return [(finding.code, finding.facts) for finding in examined.findings if finding.name == "channels"]
 
 
 @pytest.mark.sqlite  # doctor reads the file
@@ -321,7 +323,7 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
         api.message(chat=chat, text="to the dead one")
     await api.until(lambda: len(api.of("sendMessage")) == 16)
     api.message(chat=1, text="hello", token=token)
-    await api.until(lambda: any(one.token == token for one in api.sent), timeout_s=3)
+    await api.until(lambda: any(message.token == token for message in api.sent), timeout_s=3)
     # The service need not wait for them at its end.
     other.app.services.part(Outbox).stopping = True
 
@@ -403,7 +405,7 @@ async def test_a_button_whose_message_is_gone_waits_for_nothing(bot: Caller, api
     api.message(text="hello")
     await api.until(lambda: bool(api.sent) and bool(api.answered_queries))
     assert api.answered_queries == ["q-old"]
-    assert [one.content for one in (await thread(bot)).messages if one.role == "user"] == ["hello"]
+    assert [message.content for message in (await thread(bot)).messages if message.role == "user"] == ["hello"]
 
 
 async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,8 +430,8 @@ async def test_a_group_that_becomes_a_supergroup_keeps_its_conversation(bot: Cal
     api.message(chat=7, group=-5, migrate_to_chat_id=-1005)
     api.message(text=f"@{NAME} again", chat=7, group=-1005)
     await api.until(lambda: len(api.sent) == 2)
-    assert [one.chat for one in api.sent] == [-5, -1005]
-    assert [one.content for one in (await thread(bot, -1005)).messages] == ["hello", "echo: hello", "again", "echo: again"]
+    assert [message.chat for message in api.sent] == [-5, -1005]
+    assert [message.content for message in (await thread(bot, -1005)).messages] == ["hello", "echo: hello", "again", "echo: again"]
 
 
 async def test_a_reply_follows_a_group_that_became_a_supergroup_meanwhile(bot: Caller, api: BotApi) -> None:
@@ -437,7 +439,7 @@ async def test_a_reply_follows_a_group_that_became_a_supergroup_meanwhile(bot: C
     api.fail("sendMessage", Fault(400, "Bad Request: group chat was upgraded to a supergroup chat", moved))
     api.message(text=f"@{NAME} hello", chat=7, group=-5)
     await api.until(lambda: bool(api.sent))
-    assert [(one.chat, one.text) for one in api.sent] == [(-1005, "echo: hello")]
+    assert [(message.chat, message.text) for message in api.sent] == [(-1005, "echo: hello")]
 
 
 async def test_a_reply_goes_to_the_topic_that_was_written_in(bot: Caller, api: BotApi) -> None:

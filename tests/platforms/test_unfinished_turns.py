@@ -48,13 +48,20 @@ async def test_the_turns_of_all_channels_and_bots_are_settled_in_order(make_visi
     await store(caller, "by an app", user_id="7", channel="telegram")
     assert await channel_answers.settle_all(caller.app.services) == 5
     assert [turn.message for turn in engine.turns if turn.bot.id == caller.bot] == ["one", "two", "three"]
-    assert [one.content for one in (await visitor.thread()).messages] == ["one", "two", "three", "echo: one", "echo: two", "echo: three"]
-    assert [one.content for one in (await other.thread()).messages] == ["elsewhere", "echo: elsewhere"]
+    assert [message.content for message in (await visitor.thread()).messages] == [
+        "one",
+        "two",
+        "three",
+        "echo: one",
+        "echo: two",
+        "echo: three",
+    ]
+    assert [message.content for message in (await other.thread()).messages] == ["elsewhere", "echo: elsewhere"]
     # Without a channel that is on, the sentence for that is said.
     page = await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})
-    (app,) = [one for one in page.items if one.channel == "telegram"]
+    (app,) = [conversation for conversation in page.items if conversation.channel == "telegram"]
     shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": app.id})
-    assert [one.role for one in shown.messages] == ["user", "assistant"]
+    assert [message.role for message in shown.messages] == ["user", "assistant"]
     assert await channel_answers.settle_all(caller.app.services) == 0
 
 

@@ -44,8 +44,8 @@ class Frame:
     async def open(self, path: str = "widget", **headers: str) -> ClientResponse:
         """Open the frame's page, or with "chat" the page of its own."""
         response = await self.session.get(f"{self.app.url}/{path}/{self.bot}", headers={**FRAMED, **headers})
-        found = re.search(r'id="data">(.*?)</script>', await response.text(), re.DOTALL)
-        self.data = json.loads(found[1]) if found else {}
+        match = re.search(r'id="data">(.*?)</script>', await response.text(), re.DOTALL)
+        self.data = json.loads(match[1]) if match else {}
         return response
 
     def headers(self, **more: str) -> dict[str, str]:
@@ -80,9 +80,9 @@ async def widget(caller: Caller, **settings: Any) -> Frame:
     """A bot's widget for the shop, its frame opened."""
     given = {"sites": [SHOP], **settings}
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **given})
-    made = Frame(caller.app, caller.session, caller.bot)
-    await made.open()
-    return made
+    frame = Frame(caller.app, caller.session, caller.bot)
+    await frame.open()
+    return frame
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ async def test_what_the_owner_sets_goes_before_what_the_line_in_the_page_says(fr
 
 async def test_a_site_that_is_refused_shows_nothing_and_is_told_to_the_owner(frame: Frame, caller: Caller, clock: FakeClock) -> None:
     async def told() -> list[str]:
-        return [one.site for one in (await perform(caller.app.services, ADMIN, "today", {"account": caller.account})).refused]
+        return [refusal.site for refusal in (await perform(caller.app.services, ADMIN, "today", {"account": caller.account})).refused]
 
     www = SHOP.replace("://", "://www.")
     assert (await look(frame, Referer=f"{www}/"))["title"] == "Chat"
@@ -211,28 +211,28 @@ async def test_any_link_opens_the_page_of_its_own_alone(caller: Caller) -> None:
 
 async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_wrote(caller: Caller) -> None:
     settings = {"title": '</script><b>"Ağaç" & Co', "privacy_url": "https://example.com/privacy?a=1&b=2", "color": "#ffee00"}
-    made = await widget(caller, **settings)
-    response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr&color=00ff00", headers=FRAMED)
+    frame = await widget(caller, **settings)
+    response = await frame.session.get(f"{frame.app.url}/widget/{frame.bot}?language=tr&color=00ff00", headers=FRAMED)
     page = await response.text()
     assert '<html lang="tr" ' in page
     assert "&lt;/script&gt;&lt;b&gt;&#34;Ağaç&#34; &amp; Co" in page
     assert 'href="https://example.com/privacy?a=1&amp;b=2"' in page
     assert "bir bilgisayar programı" in page
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "</script><script>alert(1)</script>"})
-    await made.open(**{"Accept-Language": "de, en-GB;q=0.8"})
-    assert made.data["greeting"] == ["</script><script>alert(1)</script>"]
-    assert (made.data["texts"]["send"], made.data["color"]) == ("Send", "#ffee00")
+    await frame.open(**{"Accept-Language": "de, en-GB;q=0.8"})
+    assert frame.data["greeting"] == ["</script><script>alert(1)</script>"]
+    assert (frame.data["texts"]["send"], frame.data["color"]) == ("Send", "#ffee00")
 
 
 async def test_what_the_owner_wrote_is_no_template(caller: Caller) -> None:
-    made = await widget(caller, title="Sale {{style}} {{data}} {{no-such}} {{privacy}}", privacy_url="https://example.com/?{{data}}")
-    assert made.data["suggestions"] == []
+    frame = await widget(caller, title="Sale {{style}} {{data}} {{no-such}} {{privacy}}", privacy_url="https://example.com/?{{data}}")
+    assert frame.data["suggestions"] == []
     wording = {"greeting": "{{style}} {{title}} {name} \\1", "suggestions": ["Where can I park?", "{{data}}"]}
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **wording})
-    page = await (await made.open()).text()
+    page = await (await frame.open()).text()
     assert '<h1 dir="auto">Sale {{style}} {{data}} {{no-such}} {{privacy}}</h1>' in page
     assert 'href="https://example.com/?{{data}}"' in page
-    assert (made.data["greeting"], made.data["suggestions"]) == ([wording["greeting"]], wording["suggestions"])
+    assert (frame.data["greeting"], frame.data["suggestions"]) == ([wording["greeting"]], wording["suggestions"])
     assert page.count("<style>") == page.count("</style>") == page.count('id="data"') == 1
 
 
@@ -370,8 +370,8 @@ async def test_answers_alone_are_offered_for_rating(frame: Frame, caller: Caller
 async def test_a_thumb_is_kept_and_taken_back(frame: Frame, caller: Caller) -> None:
     assert await frame.rate("x", "up") == 401
     _, answer = await frame.send("hello")
-    said, reply = answer["messages"]
-    for message, value, status in ((reply, "up", 200), (said, "up", 404), (reply, "sideways", 404), (reply, 5, 400)):
+    question, reply = answer["messages"]
+    for message, value, status in ((reply, "up", 200), (question, "up", 404), (reply, "sideways", 404), (reply, 5, 400)):
         assert await frame.rate(message["id"], value) == status
     assert (await frame.read())[1]["messages"][-1]["feedback"] == "up"
     assert await frame.rate(reply["id"], None) == 200
@@ -406,8 +406,8 @@ async def test_visitors_see_the_first_word_of_an_operators_name(caller: Caller) 
     await frame.send("hello")
     (conversation,) = (await perform(services, ADMIN, "conversation.list", {"bot": bot})).items
     for email, name, shown in (("ada@example.com", "Ada Nur Kaya", "Ada"), ("bob@example.com", None, "Harbour Cycles")):
-        made = {"email": email, "account": account, "role": "editor", **({"name": name} if name else {})}
-        await perform(services, ADMIN, "operator.add", made)
+        fields = {"email": email, "account": account, "role": "editor", **({"name": name} if name else {})}
+        await perform(services, ADMIN, "operator.add", fields)
         await perform(services, ADMIN, "conversation.take", {"conversation": conversation.id, "email": email, "yes": True})
         await perform(services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Hi"})
         _, news = await frame.read()
@@ -551,8 +551,8 @@ class TestLimits:
         limits = replace(app.config.limits, web_per_minute=1000, max_in_flight=200)
         monkeypatch.setattr(app.services, "config", replace(app.config, limits=limits))
         calls = [Frame(app, frame.session, frame.bot) for _ in range(30)]
-        for one in calls:
-            one.data = frame.data
+        for call in calls:
+            call.data = frame.data
 
         async def take(*_: object) -> Slot:
             return Slot(True, 1000, 1000, 0)
@@ -561,7 +561,8 @@ class TestLimits:
         monkeypatch.setattr(type(app.services.new_limiter("any", 1)), "take", take)
         assert (await calls[0].send())[0] == 200
         statuses = [
-            status for status, _ in await asyncio.gather(*(one.send(key=f"one-of-many-at-once-{place}") for place, one in enumerate(calls)))
+            status
+            for status, _ in await asyncio.gather(*(call.send(key=f"one-of-many-at-once-{number}") for number, call in enumerate(calls)))
         ]
         # The first goes on with its conversation, two more may begin.
         assert (statuses[0], statuses.count(200), statuses.count(429)) == (200, 3, 27)

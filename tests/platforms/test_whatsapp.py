@@ -55,9 +55,9 @@ def config(config: Config, api: GraphApi) -> Config:
 @pytest.fixture
 async def phone(caller: Caller, api: GraphApi) -> Phone:
     """A bot with an active number."""
-    made = Phone(caller, api)
-    await made.set()
-    return made
+    phone = Phone(caller, api)
+    await phone.set()
+    return phone
 
 
 async def unavailable(*_: Any) -> None:
@@ -154,10 +154,10 @@ def _forged(api: GraphApi, at: int) -> list[tuple[bytes, list[tuple[str, str]] |
     values += [{**good, "messages": ["x", None, []]}, *({**good, "contacts": [], "messages": [{**message, **change}]} for change in BROKEN)]
     return [
         *((body, given, 403) for given in headers),
-        *((one, [(named, signature)], 403) for one in changed),
-        *((one, None, 400) for one in (b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"{'a': 1}", b"[" * 100_000)),
+        *((payload, [(named, signature)], 403) for payload in changed),
+        *((payload, None, 400) for payload in (b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"{'a': 1}", b"[" * 100_000)),
         (b'{"a": "' + b"x" * (3 * 1024 * 1024) + b'"}', None, 413),
-        *((json.dumps(one).encode(), None, 200) for one in objects),
+        *((json.dumps(value).encode(), None, 200) for value in objects),
         *((api.body(value), None, 200) for value in values),
     ]
 
@@ -233,7 +233,7 @@ async def test_an_old_message_is_stored_and_not_answered(phone: Phone, api: Grap
     await api.until(lambda: len(api.sent) == 1)
     assert [turn.message for turn in engine.turns] == ["of now"]
     assert len(await phone.conversations()) == 2
-    times = [one.created_at for place in range(2) for one in (await phone.thread(place)).messages if one.role == "user"]
+    times = [message.created_at for index in range(2) for message in (await phone.thread(index)).messages if message.role == "user"]
     assert min(times) == (phone.now - DAY - 10) * 1000
 
 
@@ -243,7 +243,7 @@ async def test_while_paused_messages_are_stored_and_not_answered(phone: Phone, a
     async with asyncio.timeout(10):
         while await rows(phone.caller, "SELECT count(*) FROM messages WHERE pending = 1"):  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
-    assert [(one.role, one.content) for one in await phone.messages()] == [("user", "anybody?")]
+    assert [(message.role, message.content) for message in await phone.messages()] == [("user", "anybody?")]
     await phone.act("channel.resume", channel="whatsapp")
     await phone.say("again")
     await api.until(lambda: len(api.sent) == 1)
@@ -259,7 +259,7 @@ async def test_each_kind_of_message_gets_a_sensible_answer(phone: Phone, api: Gr
         of, stored, before = f"9055512{number:05d}", escaped.replace("\\n", "\n"), len(engine.turns)
         await phone.say(phone=of, **json.loads(content))
         await api.until(lambda: len(api.texts(of)) == 1)  # noqa: B023  # called in this round alone
-        assert [one.content for one in await phone.messages() if one.role == "user"] == [stored]
+        assert [message.content for message in await phone.messages() if message.role == "user"] == [stored]
         (reply,) = api.texts(of)
         assert reply == f"echo: {stored}" if kind == "text" else "yazılı mesajları" in reply, stored
         # What is no text gets its sentence once.
@@ -273,9 +273,9 @@ async def test_a_text_that_cannot_be_stored_is_mended(phone: Phone, api: GraphAp
     body = api.body(api.message("X", at=phone.now)).replace(b'"X"', b'"a\\ud800b\\u0000c' + b"x" * 5000 + b'"')
     assert await api.post(body) == 200
     await phone.until("sent")
-    said = (await phone.messages())[0].content
-    assert said.startswith("a?b cxxx")
-    assert len(said) == 4096
+    content = (await phone.messages())[0].content
+    assert content.startswith("a?b cxxx")
+    assert len(content) == 4096
     assert [len(text) for text in api.texts()] == [4096, 6]
 
 
@@ -283,7 +283,10 @@ async def test_a_visitor_who_opens_the_chat_is_greeted(phone: Phone, api: GraphA
     await phone.say(type="request_welcome")
     ((greeting, _, _),) = await phone.until("sent")
     assert "Desk" in greeting
-    assert [one["reply"]["title"] for one in api.sent[0].body["interactive"]["action"]["buttons"]] in (["Beni arayın"], ["Call me back"])
+    assert [button["reply"]["title"] for button in api.sent[0].body["interactive"]["action"]["buttons"]] in (
+        ["Beni arayın"],
+        ["Call me back"],
+    )
 
 
 def _asking(choices: tuple[str, ...], _: Turn) -> Reply:
@@ -293,11 +296,11 @@ def _asking(choices: tuple[str, ...], _: Turn) -> Reply:
 async def test_questions_back_become_buttons_or_a_list(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
     short, long = ("Opening hours?", "Breakfast?"), ("What does a double room with a view of the sea cost?", "Breakfast?")
     offers = [short, long, tuple(f"Question {n}?" for n in range(10)), tuple(f"Question {n}?" for n in range(11)), ("x" * 300, "Yes"), ()]
-    for place, offered in enumerate(offers):
+    for index, offered in enumerate(offers):
         engine.script = partial(_asking, offered)
         await phone.say("hello")
-        await phone.until(*["sent"] * (place + 1))
-    bodies = [one.body["interactive"] if one.body["type"] == "interactive" else None for one in api.sent]
+        await phone.until(*["sent"] * (index + 1))
+    bodies = [message.body["interactive"] if message.body["type"] == "interactive" else None for message in api.sent]
     assert [body and body["type"] for body in bodies] == ["button", "list", "list", None, None, None]
     assert bodies[1] is not None
     row = bodies[1]["action"]["sections"][0]["rows"][0]
@@ -337,7 +340,7 @@ async def test_a_message_is_marked_as_read_with_typing_where_the_reply_takes_a_w
     await api.until(lambda: len(api.receipts) == 2)
     engine.gate.set()
     await phone.until("sent", "sent")
-    assert ["typing_indicator" in one for one in api.receipts] == [False, True]
+    assert ["typing_indicator" in receipt for receipt in api.receipts] == [False, True]
     # Nothing is marked as read that a person is to read.
     await phone.act("bot.set", hand_off=True)
     await phone.say("Can I talk to a real person please?")
@@ -467,7 +470,7 @@ async def test_the_monthly_limit_holds_and_begins_anew(phone: Phone, api: GraphA
     await phone.set(monthly_limit=2)
     for text in ("one", "two", "three"):
         await phone.say(text)
-    assert [one[1:] for one in await phone.until("sent", "sent", "failed")][2] == ("failed", "monthly_limit")
+    assert [message[1:] for message in await phone.until("sent", "sent", "failed")][2] == ("failed", "monthly_limit")
     clock.advance(20 * DAY)
     await phone.say("four")
     await phone.until("sent", "sent", "failed", "sent")
@@ -516,7 +519,7 @@ async def test_number_and_business_scoped_id_lead_to_one_conversation(
         await phone.say("hello", **addresses)
     await phone.until(*["sent"] * len(senders))
     assert len(await phone.conversations()) == 1
-    assert {(one.to, "to" in one.body) for one in api.sent} == {(addressed, addressed == PHONE)}
+    assert {(message.to, "to" in message.body) for message in api.sent} == {(addressed, addressed == PHONE)}
 
 
 async def test_the_contacts_add_the_address_that_the_message_leaves_out(phone: Phone, api: GraphApi) -> None:
@@ -570,7 +573,11 @@ async def test_two_conversations_of_one_person_go_on_in_the_older_one_and_are_er
     await api.until(lambda: len(api.sent) == 5)
     latest, younger, _ = await phone.conversations()
     assert latest.id == older.id
-    assert [one.content for one in (await phone.thread()).messages if one.role == "user"] == ["by number", "by both", "by id again"]
+    assert [message.content for message in (await phone.thread()).messages if message.role == "user"] == [
+        "by number",
+        "by both",
+        "by id again",
+    ]
     # The younger one keeps its words, and an operator still reaches its visitor.
     await perform(phone.services, ADMIN, "conversation.reply", {"conversation": younger.id, "text": "Selin here."})
     await api.until(lambda: len(api.sent) == 6)
@@ -578,7 +585,7 @@ async def test_two_conversations_of_one_person_go_on_in_the_older_one_and_are_er
     done = await erasure.erase(phone.services, ADMIN, user_id=(older if asked == "older" else younger).user_id, bot=caller.bot)
     assert (done.erased.conversations, done.erased.messages) == (2, 9)
     assert await rows(caller, "SELECT value FROM whatsapp_addresses") == 905550000001
-    assert [one.message_count for one in await phone.conversations()] == [2]
+    assert [conversation.message_count for conversation in await phone.conversations()] == [2]
 
 
 async def test_a_changed_number_leads_to_the_same_conversation(phone: Phone, api: GraphApi) -> None:
@@ -589,7 +596,7 @@ async def test_a_changed_number_leads_to_the_same_conversation(phone: Phone, api
     await phone.say(type="system", system=system)
     await phone.say("after", phone="905557778899")
     await api.until(lambda: len(api.sent) == 2)
-    assert [one.to for one in api.sent] == [PHONE, "905557778899"]
+    assert [message.to for message in api.sent] == [PHONE, "905557778899"]
     assert len(await phone.conversations()) == 1
     # The old number may be somebody else's by now.
     await phone.say("a stranger")
@@ -622,7 +629,7 @@ async def test_erasing_a_visitor_leaves_the_next_owner_of_the_number(phone: Phon
     stranger, first = await phone.conversations()
     done = await erasure.erase(phone.services, ADMIN, user_id=first.user_id, bot=caller.bot)
     assert done.erased.conversations == 1
-    assert [one.id for one in await phone.conversations()] == [stranger.id]
+    assert [conversation.id for conversation in await phone.conversations()] == [stranger.id]
 
 
 # The owner's own phone.
@@ -636,7 +643,7 @@ async def test_the_owners_own_phone_takes_the_conversation(phone: Phone, api: Gr
     await phone.say("Thank you")
     thread = await phone.thread()
     assert (thread.conversation.handling, thread.conversation.operator_name) == ("operator", "phone")
-    assert [(one.role, one.content, one.author) for one in thread.messages] == [
+    assert [(message.role, message.content, message.author) for message in thread.messages] == [
         ("user", "hello", None),
         ("assistant", "echo: hello", None),
         ("operator", "Good morning, this is Ada.", "phone"),
@@ -655,7 +662,7 @@ async def test_an_old_echo_and_the_services_own_messages_take_nothing(phone: Pho
     await api.deliver(api.echo("echo: hello", at=phone.now, key=api.sent[0].id))
     await api.deliver(api.echo("of an hour ago", at=phone.now - 3600))
     thread = await phone.thread()
-    assert (thread.conversation.handling, [one.role for one in thread.messages]) == ("bot", ["user", "assistant", "operator"])
+    assert (thread.conversation.handling, [message.role for message in thread.messages]) == ("bot", ["user", "assistant", "operator"])
 
 
 async def test_an_echo_begins_a_conversation_and_an_operator_keeps_theirs(phone: Phone, api: GraphApi) -> None:
@@ -677,13 +684,13 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
     await phone.say("hello")
     await phone.until("sent")
     (conversation,) = await phone.conversations()
-    said = phone.now * 1000
+    written_at = phone.now * 1000
     clock.advance(DAY - 1)
     await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Selin here."})
     await phone.until("sent", "sent")
     clock.advance(1)
     shown = await perform(phone.services, ADMIN, "conversation.view", {"conversation": conversation.id})
-    assert shown.writable_until == said + DAY * 1000
+    assert shown.writable_until == written_at + DAY * 1000
     with pytest.raises(Refused, match="channel_window_closed"):
         await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Still there?"})
     # The bot takes the conversation back without a word that could not be sent.
@@ -697,10 +704,10 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
 
 async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
     async def usage() -> list[tuple[int, int, int | None]]:
-        found = await perform(phone.services, ADMIN, "usage.sends", {"account": caller.account})
-        shown = [sends(one) for one in found]
-        assert [(one["bot"], one["beyond_free"]) for one in shown] == [(one.bot_id, one.beyond) for one in found]
-        return [(one.sent, one.beyond, one.limit) for one in found]
+        entries = await perform(phone.services, ADMIN, "usage.sends", {"account": caller.account})
+        shown = [sends(entry) for entry in entries]
+        assert [(entry["bot"], entry["beyond_free"]) for entry in shown] == [(entry.bot_id, entry.beyond) for entry in entries]
+        return [(entry.sent, entry.beyond, entry.limit) for entry in entries]
 
     assert await usage() == [(0, 0, None)]
     await phone.say("hello")
@@ -717,7 +724,7 @@ async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller
 async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: GraphApi, caller: Caller) -> None:
     async def codes() -> list[tuple[str, Any]]:
         examined = await perform(phone.services, ADMIN, "doctor.run", {})
-        return [(one.code, one.facts.get("days")) for one in examined.findings if one.name == "channels"]
+        return [(finding.code, finding.facts.get("days")) for finding in examined.findings if finding.name == "channels"]
 
     assert await codes() == [("channel_unverified", None)]
     now = int(time.time() * 1000)
@@ -750,7 +757,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
         patched.setattr(platforms, "address", unavailable)
         await phone.say("one")
         async with asyncio.timeout(10):
-            while [one.error for one in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
+            while [message.error for message in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.01)
     await phone.until("sent")
     with monkeypatch.context() as patched:
@@ -778,7 +785,7 @@ async def test_without_egress_messages_wait_and_nothing_is_counted(
     monkeypatch.setattr(phone.services.egress, "allowed", False)
     await phone.say("one")
     async with asyncio.timeout(10):
-        while [one.error for one in await phone.messages()] != [None, "not_connected"]:  # noqa: ASYNC110  # of the store
+        while [message.error for message in await phone.messages()] != [None, "not_connected"]:  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
     monkeypatch.undo()
     await phone.until("sent")
@@ -823,7 +830,10 @@ async def test_an_account_takes_addresses_and_counts_along(phone: Phone, api: Gr
     kinds = {kind for kind, _ in records}
     assert {"whatsapp_address", "whatsapp_sends"} <= kinds
     addresses = [record for kind, record in records if kind == "whatsapp_address"]
-    assert {(one["kind"], one["value"], one["is_current"]) for one in addresses} == {("phone", PHONE, True), ("scoped", SCOPED, True)}
+    assert {(address["kind"], address["value"], address["is_current"]) for address in addresses} == {
+        ("phone", PHONE, True),
+        ("scoped", SCOPED, True),
+    }
     for record in addresses:
         assert checked("whatsapp_address", record, phone.services.clock()) == record
         for broken in ({"value": "x"}, {"kind": "e-mail"}, {"value": SCOPED if record["kind"] == "phone" else PHONE}):
@@ -835,17 +845,17 @@ async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phon
     await phone.say("hello", scoped=SCOPED)
     await phone.say("good day", phone="905559998877")
     await phone.until("sent")
-    found = await phone.conversations()
-    (sought,) = [one for one in found if (await whatsapp_phone(phone, one.id)) == f"+{PHONE}"]
+    listed = await phone.conversations()
+    (sought,) = [conversation for conversation in listed if (await whatsapp_phone(phone, conversation.id)) == f"+{PHONE}"]
     for q in ("0555 111 22 33", "+90 555 111 22 33", PHONE, "5551112233", SCOPED):
         page = await perform(phone.services, ADMIN, "conversation.list", {"q": q})
-        assert [one.id for one in page.items] == [sought.id], q
+        assert [conversation.id for conversation in page.items] == [sought.id], q
     exported = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"bot": caller.bot}))["parts"]
     single = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"conversation": sought.id}))["parts"]
     assert isinstance(exported, list)
     assert isinstance(single, list)
-    assert sorted(one["conversation"]["visitor_phone"] for one in exported) == [f"+{PHONE}", "+905559998877"]
-    assert [one["conversation"]["visitor_phone"] for one in single] == [f"+{PHONE}"]
+    assert sorted(line["conversation"]["visitor_phone"] for line in exported) == [f"+{PHONE}", "+905559998877"]
+    assert [line["conversation"]["visitor_phone"] for line in single] == [f"+{PHONE}"]
     assert f",+{PHONE}" in "".join(conversation.write("csv", [single])).replace("'", "")
     assert api.texts()
 

@@ -36,18 +36,18 @@ def config(config: Config) -> Config:
 
 
 async def conversation(caller: Caller) -> str:
-    (found,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    return str(found.id)
+    (entry,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    return str(entry.id)
 
 
 async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_before_the_first_message(
     page: Page, context: BrowserContext, site: HostSite, caller: Caller
 ) -> None:
     site.head = '<meta name="referrer" content="no-referrer">'
-    told: list[str] = []
+    lines: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: told.append(message.text))
-    page.on("pageerror", lambda fault: told.append(str(fault)))
+    page.on("console", lambda message: lines.append(message.text))
+    page.on("pageerror", lambda fault: lines.append(str(fault)))
     page.on("request", lambda request: asked.append(request.url) if site.service in request.url else None)
     frame = await opened(page, site)
     await page.evaluate(LISTEN)
@@ -57,12 +57,12 @@ async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_bef
     await sees(frame, "echo: hello")
     await until(page, "heard.length > 1")
     heard = await page.evaluate("window.heard")
-    assert [(one["role"], one["text"]) for one in heard] == [("user", "hello"), ("assistant", "echo: hello")]
-    assert [set(one) for one in heard] == [{"role", "text", "created_at"}] * 2
-    assert [text for text in told if "404" not in text] == []
+    assert [(message["role"], message["text"]) for message in heard] == [("user", "hello"), ("assistant", "echo: hello")]
+    assert [set(message) for message in heard] == [{"role", "text", "created_at"}] * 2
+    assert [text for text in lines if "404" not in text] == []
     assert await context.cookies() == []
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    assert [one.source_page_host for one in listed] == ["localhost"]
+    assert [entry.source_page_host for entry in listed] == ["localhost"]
 
 
 async def test_after_a_reload_the_page_hears_of_new_messages_alone(page: Page, site: HostSite, caller: Caller) -> None:
@@ -182,11 +182,11 @@ async def test_the_line_in_the_page_chooses_language_side_colour_and_state(page:
     site.script = f"{site.service}/widget.js?bot={site.bot}&language=tr&open"
     await page.goto(site.url)
     assert await (await frame_of(page, site.bot)).evaluate("document.documentElement.lang") == "tr"
-    told: list[str] = []
-    page.on("console", lambda message: told.append(message.text))
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(message.text))
     site.script = f"{site.service}/widget.js"
     await page.goto(site.url)
-    assert [text for text in told if text.startswith("chatsvc: no bot is named")] != []
+    assert [text for text in lines if text.startswith("chatsvc: no bot is named")] != []
     assert not await page.evaluate("'chatsvc' in window")
 
 
@@ -269,7 +269,7 @@ async def test_where_the_storage_throws_the_conversation_goes_on_in_memory(page:
         await say(page, text)
         await sees(page, f"echo: {text}")
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    assert [one.message_count for one in listed] == [4]
+    assert [entry.message_count for entry in listed] == [4]
 
 
 async def test_the_header_says_when_the_team_is_back_and_each_message_its_time(
@@ -372,8 +372,8 @@ async def test_without_a_network_messages_wait_in_sight_and_go_in_their_order_wh
     await sees(chat, "heard: 2 mean")
     await chat.wait_for_timeout(300)
     assert [turn.message for turn in engine.turns[1:]] == ["0 meanwhile", "1 meanwhile", "2 meanwhile"]
-    said = (await log_of(chat))[1:]
-    assert ([text for text in said if "meanwhile" in text], len(said)) == (["0 meanwhile", "1 meanwhile", "2 meanwhile"], 8)
+    texts = (await log_of(chat))[1:]
+    assert ([text for text in texts if "meanwhile" in text], len(texts)) == (["0 meanwhile", "1 meanwhile", "2 meanwhile"], 8)
     assert await chat.locator("[data-action=retry]").count() == 0
 
 
@@ -396,8 +396,8 @@ async def test_words_from_right_to_left_are_set_so_and_a_list_in_a_reply_makes_n
     engine.script = lambda _: Reply("تحية طيبة\n\n- Tours\n- Rooms (yes / no)")
     await say(chat, "أين موقف السيارات؟")
     await sees(chat, "تحية طيبة")
-    said = "[...document.querySelectorAll('[role=log] .said')].slice(1).map((one) => getComputedStyle(one).direction)"
-    assert await chat.evaluate(said) == ["rtl", "rtl"]
+    script = "[...document.querySelectorAll('[role=log] .said')].slice(1).map((one) => getComputedStyle(one).direction)"
+    assert await chat.evaluate(script) == ["rtl", "rtl"]
     await chat.get_by_role("textbox").fill("أين")
     assert await chat.evaluate("getComputedStyle(document.querySelector('textarea')).direction") == "rtl"
     assert await chat.locator("[data-action=choose]").count() == 0
@@ -409,9 +409,9 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     entry = Entry(str(uuid4()), "Rooms?", (), "80 euros.", "en", "https://a.example/rooms")
     await knowledge.create(caller.app.services.db, caller.bot, entry, support.origin())
     evidence = Evidence(((entry.id, 0.9),), "answer", 0.9)
-    told = "<i>{}</i> **Only** [`5`](https://b.example) https://example.com/a?b=1."
+    template = "<i>{}</i> **Only** [`5`](https://b.example) https://example.com/a?b=1."
     engine.script = lambda turn: (
-        Reply(asked, choices=offered) if turn.message == "prices" else Reply(told.format(turn.message), evidence=evidence)
+        Reply(asked, choices=offered) if turn.message == "prices" else Reply(template.format(turn.message), evidence=evidence)
     )
     await say(chat, "prices")
     await chat.get_by_role("group", name="Choices").wait_for()
@@ -423,9 +423,9 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     await sees(chat, "<i>Prices of rooms</i>")
     assert await chat.get_by_role("group", name="Choices").count() == 0
     assert await chat.get_by_role("link", name="Source").get_attribute("href") == entry.source
-    said = await chat.locator(".said").last.inner_html()
+    html = await chat.locator(".said").last.inner_html()
     link = '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}</a>'
-    assert said == "&lt;i&gt;Prices of rooms&lt;/i&gt; <b>Only</b> {} {}.".format(
+    assert html == "&lt;i&gt;Prices of rooms&lt;/i&gt; <b>Only</b> {} {}.".format(
         link.format("https://b.example", "<code>5</code>"), link.format("https://example.com/a?b=1", "https://example.com/a?b=1")
     )
     await chat.locator("[data-action=up]").last.click()
@@ -471,7 +471,7 @@ async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: C
     await say(chat, "anew")
     await sees(chat, "echo: anew")
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    assert [one.message_count for one in listed] == [2, 2]
+    assert [entry.message_count for entry in listed] == [2, 2]
 
 
 async def test_a_download_has_the_whole_of_a_long_conversation(chat: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -500,9 +500,9 @@ async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site
     await perform(services, ADMIN, "conversation.type", named)
     await until(frame, "document.getElementById('state').textContent === 'root is writing …'")
     await frame.get_by_role("textbox").press_sequentially("to Ada")
-    (found,) = (await perform(services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    (entry,) = (await perform(services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     async with asyncio.timeout(20):
-        while not services.events.is_typing((caller.bot, "web", found.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
+        while not services.events.is_typing((caller.bot, "web", entry.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
             await asyncio.sleep(0.05)
     await frame.get_by_role("textbox").press("Enter")
     async with asyncio.timeout(20):
@@ -510,7 +510,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site
             await asyncio.sleep(0.05)
     # The message has come: the visitor is not typing any more.
     await asyncio.sleep(1)
-    assert not services.events.is_typing((caller.bot, "web", found.user_id), "visitor")
+    assert not services.events.is_typing((caller.bot, "web", entry.user_id), "visitor")
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant")
     await until(frame, "document.getElementById('state').textContent === 'Answers right away'")
@@ -519,8 +519,8 @@ async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site
 async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:
     """The rules of axe that a frame breaks, with the elements."""
     await page.evaluate(f"{axe};0")
-    found = await page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})")
-    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+    report = await page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})")
+    return [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in report["violations"]]
 
 
 @pytest.mark.parametrize(("scheme", "color"), [("light", "#777777"), ("dark", "#ffee00")])

@@ -47,7 +47,10 @@ async def lose(_: Link, __: bytes) -> None:
 
 async def counts(caller: Caller) -> list[int]:
     """Numbers of messages of the bot's conversations."""
-    return [one.message_count for one in (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items]
+    return [
+        conversation.message_count
+        for conversation in (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    ]
 
 
 @pytest.mark.usefixtures("hasty")

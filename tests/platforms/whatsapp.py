@@ -44,10 +44,10 @@ class Phone:
         """The bot's conversations, the latest first."""
         return list((await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)).items)
 
-    async def thread(self, place: int = 0) -> TeamThread:
+    async def thread(self, index: int = 0) -> TeamThread:
         """A conversation as the team sees it."""
-        found = await self.conversations()
-        return await conversations.show(self.services, ADMIN, conversation=found[place].id)
+        listed = await self.conversations()
+        return await conversations.show(self.services, ADMIN, conversation=listed[index].id)
 
     async def messages(self) -> list[Message]:
         """The messages of the latest conversation."""
@@ -57,7 +57,9 @@ class Phone:
         """Wait until what was written to the visitor has these delivery states. Returns text, state and error."""
         async with asyncio.timeout(10):
             while True:
-                found = [(one.content, one.delivery, one.error) for one in await self.messages() if one.role != "user"]
-                if [state for _, state, _ in found] == list(states):
-                    return found
+                replies = [
+                    (message.content, message.delivery, message.error) for message in await self.messages() if message.role != "user"
+                ]
+                if [state for _, state, _ in replies] == list(states):
+                    return replies
                 await asyncio.sleep(0.01)
