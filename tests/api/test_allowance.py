@@ -92,7 +92,7 @@ async def test_two_bots_and_two_keys_share_the_allowance_of_their_account(
     other = Caller(app, caller.session, caller.account, "", (await keys.create(app.services, ADMIN, account=caller.account)).secret)
     other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     engine.delay_s = 0.003
-    answers = await asyncio.gather(*(one.send() for one in (caller, other) * 20))
+    answers = await asyncio.gather(*(sender.send() for sender in (caller, other) * 20))
     assert Counter(answer.status for answer in answers) == {200: 10, 402: 30}
     answered = Counter(answer.json["data"]["chatbot_id"] for answer in answers if answer.status == 200)
     used = {bot["id"]: bot["messages_used"] for bot in (await caller.get("/chatbots")).json["data"]}
@@ -106,7 +106,7 @@ async def test_what_is_being_answered_is_reserved(make_caller: MakeCaller, engin
     await until(lambda: len(engine.turns) == 2)
     assert (await caller.send()).status == 402
     engine.release()
-    assert [(await one).status for one in under_way] == [200, 200]
+    assert [(await request).status for request in under_way] == [200, 200]
     assert (await caller.send()).status == 402
 
 
@@ -117,7 +117,7 @@ async def test_credits_given_while_messages_are_answered_are_not_lost(app: App, 
     await until(lambda: len(engine.turns) == 2)
     await accounts.change(app.services, ADMIN, account=caller.account, credits=5)
     engine.release()
-    assert [(await one).status for one in under_way] == [200, 200]
+    assert [(await request).status for request in under_way] == [200, 200]
     assert (await caller.get("/analytics")).json["data"]["account"]["message_credits"] == 3
     assert [(await caller.send()).status for _ in range(4)] == [200, 200, 200, 402]
 

@@ -229,8 +229,8 @@ async def test_the_rows_by_day_bot_and_channel_add_up_to_the_totals(
         (TODAY - day * DAY, bot, channel) for day, bot, channel in each(caller.bot, other)
     }
     for key in (lambda row: row.day, lambda row: row.bot_id, lambda row: row.channel):
-        found = sums(summary.rows, key).values()
-        assert sum(one.messages for one in found) == usage["total_messages"] == 25
-        assert sum(one.tokens for one in found) == usage["total_tokens"]
-        assert sum(one.cost_micro_usd for one in found) == round(usage["total_cost_usd"] * 1_000_000)
-    assert [(one.messages, one.tokens) for _, one in summary.by_day] == [(0, 0), (6, 78), (6, 72), (6, 66), (7, 60 + 1123)]
+        totals = sums(summary.rows, key).values()
+        assert sum(total.messages for total in totals) == usage["total_messages"] == 25
+        assert sum(total.tokens for total in totals) == usage["total_tokens"]
+        assert sum(total.cost_micro_usd for total in totals) == round(usage["total_cost_usd"] * 1_000_000)
+    assert [(total.messages, total.tokens) for _, total in summary.by_day] == [(0, 0), (6, 78), (6, 72), (6, 66), (7, 60 + 1123)]

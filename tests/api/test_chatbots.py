@@ -29,10 +29,10 @@ def config(config: Config) -> Config:
 
 async def _more_bots(app: App, caller: Caller, count: int) -> list[str]:
     """The ids of all bots, newest first."""
-    made = [caller.bot] + [
+    chatbots = [caller.bot] + [
         (await bots.create(app.services, ADMIN, name=f"Bot {n}", account=caller.account, model="scripted")).id for n in range(count)
     ]
-    return made[::-1]
+    return chatbots[::-1]
 
 
 async def _walk(caller: Caller, path: str = "/chatbots?limit=7") -> list[dict[str, Any]]:
@@ -219,10 +219,10 @@ async def test_a_page_that_crosses_the_depth_is_whole_and_a_cursor_at_or_past_it
 
 async def test_a_foreign_bot_and_a_missing_one_cannot_be_told_apart(caller: Caller, make_caller: MakeCaller) -> None:
     stranger = await make_caller()
-    answers = [await caller.get(f"/chatbots/{one}") for one in (stranger.bot, str(uuid.uuid4()), "x", "%00", "{id}", "a" * 5000)]
-    answers += [await caller.get(f"/chatbots/{one}") for one in (caller.bot.upper(), caller.bot.replace("-", ""), f"{caller.bot} ")]
-    answers += [await caller.get(f"/conversations?chatbot_id={one}") for one in (stranger.bot, str(uuid.uuid4()), "", "x")]
-    answers += [await caller.request("POST", "/messages", json={"chatbot_id": one, "message": "m"}) for one in (stranger.bot, "x")]
+    answers = [await caller.get(f"/chatbots/{bot}") for bot in (stranger.bot, str(uuid.uuid4()), "x", "%00", "{id}", "a" * 5000)]
+    answers += [await caller.get(f"/chatbots/{bot}") for bot in (caller.bot.upper(), caller.bot.replace("-", ""), f"{caller.bot} ")]
+    answers += [await caller.get(f"/conversations?chatbot_id={bot}") for bot in (stranger.bot, str(uuid.uuid4()), "", "x")]
+    answers += [await caller.request("POST", "/messages", json={"chatbot_id": bot, "message": "m"}) for bot in (stranger.bot, "x")]
     assert {answer.status for answer in answers} == {404}
     assert {answer.body for answer in answers} == {answers[0].body}
     assert answers[0].json == envelope("chatbot_not_found")

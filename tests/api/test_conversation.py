@@ -27,7 +27,7 @@ async def test_a_conversation_has_exactly_the_fields_of_the_specification(caller
     messages = answer.json["data"]["messages"]
     ids = [message.pop("id") for message in messages]
     assert len(set(ids)) == 4
-    assert all(UUID.fullmatch(one) for one in ids)
+    assert all(UUID.fullmatch(id_) for id_ in ids)
     assert answer.status == 200
     assert answer.json == {
         "success": True,
@@ -97,7 +97,7 @@ async def test_a_foreign_conversation_and_a_missing_one_cannot_be_told_apart(app
     theirs = await _with_messages(app, stranger, 3)
     mine = await _with_messages(app, caller, 1)
     others = (theirs, str(uuid.uuid4()), "x", "%00", "%FF", "{id}", mine.upper(), f"{mine}%20", caller.bot, "a" * 5000, "'")
-    answers = [await caller.get(f"/conversations/{one}{query}") for one in others for query in ("", "?message_limit=5")]
+    answers = [await caller.get(f"/conversations/{conversation}{query}") for conversation in others for query in ("", "?message_limit=5")]
     assert {answer.status for answer in answers} == {404}
     assert {answer.body for answer in answers} == {answers[0].body}
     assert answers[0].json == envelope("conversation_not_found")

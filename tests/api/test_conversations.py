@@ -98,9 +98,9 @@ async def test_conversations_of_the_same_millisecond_have_one_order_and_are_walk
 async def test_the_filters_by_bot_and_channel_apply_to_items_and_total(app: App, caller: Caller, make_caller: MakeCaller) -> None:
     other = Caller(app, caller.session, caller.account, "", caller.key)
     other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account)).id
-    made = {
-        (one.bot, channel): await insert_conversations(app, one, range(START + shift, START + shift + count), channel)
-        for shift, (one, channel, count) in enumerate(
+    conversations = {
+        (owner.bot, channel): await insert_conversations(app, owner, range(START + shift, START + shift + count), channel)
+        for shift, (owner, channel, count) in enumerate(
             [(caller, "api", 3), (caller, "whatsapp", 2), (caller, "web", 4), (other, "api", 1), (other, "whatsapp", 5)]
         )
     }
@@ -112,7 +112,12 @@ async def test_the_filters_by_bot_and_channel_apply_to_items_and_total(app: App,
         return {item["id"] for item in items}, pagination["total"]
 
     def expected(bot: str | None, channel: str | None) -> tuple[set[str], int]:
-        ids = {one for (b, c), some in made.items() if bot in {None, b} and channel in {None, c} for one in some}
+        ids = {
+            conversation
+            for (b, of_channel), some in conversations.items()
+            if bot in {None, b} and channel in {None, of_channel}
+            for conversation in some
+        }
         return ids, len(ids)
 
     assert await found("") == expected(None, None)
@@ -137,8 +142,8 @@ async def test_a_foreign_bot_in_the_filter_and_a_missing_one_cannot_be_told_apar
     stranger = await make_caller()
     await insert_conversations(app, stranger, [START])
     answers = [
-        await caller.get(f"/conversations?chatbot_id={one}{more}")
-        for one in (stranger.bot, str(uuid.uuid4()), "", "%00", "%FF", caller.bot.upper())
+        await caller.get(f"/conversations?chatbot_id={bot}{more}")
+        for bot in (stranger.bot, str(uuid.uuid4()), "", "%00", "%FF", caller.bot.upper())
         for more in ("", "&channel=api", "&channel=none", "&limit=1")
     ]
     assert {answer.status for answer in answers} == {404}
@@ -152,8 +157,8 @@ async def test_a_foreign_bot_in_the_filter_and_a_missing_one_cannot_be_told_apar
 async def test_a_cursor_belongs_to_its_account_and_its_filters(app: App, caller: Caller, make_caller: MakeCaller) -> None:
     other_bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account)).id
     stranger = await make_caller()
-    for one in (caller, stranger):
-        await insert_conversations(app, one, range(START, START + 9))
+    for asker in (caller, stranger):
+        await insert_conversations(app, asker, range(START, START + 9))
     filters = (
         "",
         "channel=",

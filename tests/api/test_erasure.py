@@ -47,11 +47,11 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
 async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
     for visitor in ("v", "w"):
         await caller.send("hello", visitor)
-    before = [c["id"] for c in (await caller.get("/conversations")).json["data"] if c["user_id"] == "v"]
+    before = [conversation["id"] for conversation in (await caller.get("/conversations")).json["data"] if conversation["user_id"] == "v"]
     assert (await caller.get(f"/conversations/{before[0]}")).status == 200
     await erasure.erase(caller.app.services, ADMIN, user_id="v")
     listed = (await caller.get("/conversations")).json
-    assert [c["user_id"] for c in listed["data"]] == ["w"]
+    assert [conversation["user_id"] for conversation in listed["data"]] == ["w"]
     assert listed["pagination"]["total"] == 1
     assert (await caller.get(f"/conversations/{before[0]}")).error == "conversation_not_found"
 

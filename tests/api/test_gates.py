@@ -217,8 +217,8 @@ async def test_a_key_elsewhere_than_in_the_header_is_no_key(caller: Caller, sess
 
 
 async def _second_key(app: App, caller: Caller, **options: Any) -> tuple[str, dict[str, str]]:
-    made = await keys.create(app.services, ADMIN, account=caller.account, **options)
-    return made.key.id, {"Authorization": f"Bearer {made.secret}"}
+    new_key = await keys.create(app.services, ADMIN, account=caller.account, **options)
+    return new_key.key.id, {"Authorization": f"Bearer {new_key.secret}"}
 
 
 async def test_what_was_accepted_before_its_key_was_revoked_is_answered(app: App, caller: Caller, engine: ScriptedEngine) -> None:
@@ -321,8 +321,8 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
     engine.script = lambda _: Reply("Noted.", captured=Captured("contact", "x", "Selin", "selin@example.com", None))
     for bot in (caller.bot, other):
         await webhooks.put(app.services, ADMIN, bot=bot, events=["request.created"])
-        said = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
-        assert said.status == 200
+        answer = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
+        assert answer.status == 200
     before = await rows_of(app, other)
     under_way = await engine.hold(caller.send(user_id="v"))
     await bots.delete(app.services, ADMIN, bot=caller.bot)
@@ -334,18 +334,18 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
     assert {"conversations", "requests", "usage_records", "conversation_counts", "webhooks", "idempotency_keys"} <= before.keys()
     assert await execute(app, "SELECT messages_used FROM allowances") == [(2,)]
     # A walk that began before goes on with the bots that are left.
-    assert [one["id"] for one in (await caller.get(f"/chatbots?cursor={page['next_cursor']}")).json["data"]] == [other]
-    assert [one["id"] for one in (await caller.get("/chatbots")).json["data"]] == [third, other]
+    assert [chatbot["id"] for chatbot in (await caller.get(f"/chatbots?cursor={page['next_cursor']}")).json["data"]] == [other]
+    assert [chatbot["id"] for chatbot in (await caller.get("/chatbots")).json["data"]] == [third, other]
 
 
 async def rows_of(app: App, bot: str) -> dict[str, int]:
     """Count the rows of each table that name a bot or hang on one of its conversations; none with 0."""
     counted = {}
     for table in TABLES:
-        found = await execute(app, f"SELECT * FROM {table.name}")  # noqa: S608  # the registry's names
-        if table.owner and (count := sum(bot in map(str, row) or f'["{bot}"' in str(row) for row in found)):
+        records = await execute(app, f"SELECT * FROM {table.name}")  # noqa: S608  # the registry's names
+        if table.owner and (count := sum(bot in map(str, row) or f'["{bot}"' in str(row) for row in records)):
             counted[table.name] = count
-        elif table.owner == CONVERSATION and found:
+        elif table.owner == CONVERSATION and records:
             parents = f"SELECT count(*) FROM {table.name} t JOIN conversations c ON c.number = t.conversation WHERE c.bot_id = '{bot}'"  # noqa: S608
             ((count,),) = await execute(app, parents)
             counted |= {table.name: count} if count else {}

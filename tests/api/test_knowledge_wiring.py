@@ -34,8 +34,8 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
         await knowledge.add(app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
         await app.services.knowledge.of(bot)
-    both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
-    assert built == [both, one]
+    both, single = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
+    assert built == [both, single]
 
 
 async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(

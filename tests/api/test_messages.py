@@ -337,7 +337,7 @@ async def test_one_that_fails_does_not_hold_up_those_behind_it(app: App, caller:
         waiting.append(asyncio.create_task(caller.send(str(n), "v")))
         await until(lambda n=n: app.services.conversation_locks.unfinished == n + 1)  # type: ignore[misc]  # bound at once
     engine.release()
-    assert [(await one).status for one in waiting] == [502, 200, 200]
+    assert [(await request).status for request in waiting] == [502, 200, 200]
     assert [len(turn.history) for turn in engine.turns] == [0, 0, 2]
 
 
@@ -346,10 +346,10 @@ async def test_different_conversations_are_answered_at_the_same_time(app: App, c
     other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     engine.gate = asyncio.Event()
     sent = [caller.send("m", "a"), caller.send("m", "b"), other.send("m", "a"), caller.send("m"), caller.send("m")]
-    waiting = [asyncio.create_task(one) for one in sent]
+    waiting = [asyncio.create_task(request) for request in sent]
     await until(lambda: len(engine.turns) == 5)
     engine.release()
-    assert [(await one).status for one in waiting] == [200] * 5
+    assert [(await request).status for request in waiting] == [200] * 5
 
 
 async def test_busy_is_told_at_the_deadline_and_nothing_is_charged(
@@ -431,7 +431,7 @@ async def test_a_caller_that_hangs_up_while_it_waits_its_turn_is_answered_in_its
     third = asyncio.create_task(caller.send("third", "v"))
     await until(lambda: app.services.conversation_locks.unfinished == 3)
     engine.release()
-    assert [(await one).status for one in (first, third)] == [200, 200]
+    assert [(await request).status for request in (first, third)] == [200, 200]
     assert [turn.message for turn in engine.turns] == ["first", "second", "third"]
     assert await _stored(app) == (6, 3, 3)
 

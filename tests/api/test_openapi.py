@@ -49,25 +49,25 @@ def _merged(schema: Any) -> Any:
     return {"type": "object", "required": [name for part in parts for name in part["required"]], "properties": properties}
 
 
-def _agrees(value: Any, schema: Any, place: str = "$") -> None:
+def _agrees(value: Any, schema: Any, path: str = "$") -> None:
     """Check a value against a schema. Only keywords that the document uses are supported."""
     schema = _merged(schema)
     types = schema.get("type", [])
     names = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if types:
         own = names[type(value)]
-        assert own in ([types] if isinstance(types, str) else types) or (own == "integer" and types == "number"), place
+        assert own in ([types] if isinstance(types, str) else types) or (own == "integer" and types == "number"), path
     if value is not None and schema.get("format") == "date-time":
-        assert datetime.fromisoformat(value).tzinfo == UTC, place
+        assert datetime.fromisoformat(value).tzinfo == UTC, path
     if "x-extensible-enum" in schema:
-        assert value in schema["x-extensible-enum"], place
+        assert value in schema["x-extensible-enum"], path
     if isinstance(value, dict):
-        assert list(value) == schema["required"], place
+        assert list(value) == schema["required"], path
         for name, inner in value.items():
-            _agrees(inner, schema["properties"][name], f"{place}.{name}")
+            _agrees(inner, schema["properties"][name], f"{path}.{name}")
     if isinstance(value, list):
         for number, inner in enumerate(value):
-            _agrees(inner, schema["items"], f"{place}[{number}]")
+            _agrees(inner, schema["items"], f"{path}[{number}]")
 
 
 def test_the_document_has_the_routes_of_the_interface_and_no_other() -> None:

@@ -54,7 +54,7 @@ async def test_a_conversation_goes_with_all_that_hangs_on_it_once_its_last_messa
     clock.advance(DAY_S + 1)
     await workers.delete_old(caller.app.services)
     listed = (await caller.get("/conversations")).json
-    assert ([one["user_id"] for one in listed["data"]], listed["pagination"]["total"]) == (["young"], 1)
+    assert ([conversation["user_id"] for conversation in listed["data"]], listed["pagination"]["total"]) == (["young"], 1)
     assert await counts(caller, "messages", "requests", "appointments", "idempotency_keys") == [4, 2, 1, 0]
     # The young visitor's first request was told of too long ago, and its second has no appointment: that day has passed.
     assert await counts(caller, "webhook_events") == [1]

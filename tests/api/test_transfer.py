@@ -37,9 +37,9 @@ async def taken_out(services: Any, account: str, **options: Any) -> list[Any]:
     """All records of an account, through JSON as a file has them."""
     records, after = [], None
     while True:
-        told = json.loads(json.dumps((await transfer.take_out(services, ADMIN, account=account, after=after, **options))._asdict()))
-        records += told["records"]
-        after = told["next"]
+        package = json.loads(json.dumps((await transfer.take_out(services, ADMIN, account=account, after=after, **options))._asdict()))
+        records += package["records"]
+        after = package["next"]
         if after is None:
             return records
 
@@ -49,7 +49,7 @@ async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
     account = (await transfer.begin(services, ADMIN, record=records[0][1])).id
     new: list[Any] = []
     for i in range(1, len(records), 7):
-        new += [one._asdict() for one in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
+        new += [change._asdict() for change in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
     return {**rendering.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
 
 
@@ -95,7 +95,7 @@ async def read_site(caller: Caller) -> None:
     origin = ChangeOrigin(str(uuid.uuid4()), START, ADMIN.actor, "cli")
     await sites.apply(services.db, site, [page], origin)
     services.knowledge.invalidate(caller.bot)
-    (entry,) = [one for one in await knowledge.list_all(services, ADMIN, bot=caller.bot) if one.source == page.page]
+    (entry,) = [item for item in await knowledge.list_all(services, ADMIN, bot=caller.bot) if item.source == page.page]
     await knowledge.put(services, ADMIN, bot=caller.bot, entry=entry.id, question="Hours", answer="From nine to six.")
 
 
@@ -109,21 +109,21 @@ async def answers(caller: Caller) -> list[Any]:
 
     services = caller.app.services
     listed = await get(f"/conversations?limit=100&chatbot_id={caller.bot}")
-    found = [await get(f"/conversations/{one['id']}") for one in listed["data"]]
-    found += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
-    found += [
+    answers = [await get(f"/conversations/{conversation['id']}") for conversation in listed["data"]]
+    answers += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
+    answers += [
         await accounts.show(services, ADMIN, account=caller.account),
         rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
     ]
-    found += [
+    answers += [
         (await captures.list_requests(services, ADMIN, bot=caller.bot)).items,
         (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items,
     ]
-    found += [await keys.list_all(services, ADMIN, account=caller.account), await webhooks.show(services, ADMIN, bot=caller.bot)]
-    found += [(await webhooks.attempts(services, ADMIN, bot=caller.bot, limit=100)).items]
+    answers += [await keys.list_all(services, ADMIN, account=caller.account), await webhooks.show(services, ADMIN, bot=caller.bot)]
+    answers += [(await webhooks.attempts(services, ADMIN, bot=caller.bot, limit=100)).items]
     again = await caller.send(SAID, "v0", headers={"Idempotency-Key": "k0"})
     assert again.status == 200
-    return [*found, again.json["data"]]
+    return [*answers, again.json["data"]]
 
 
 async def attempt(caller: Caller, success: int | None, event: str = "request.created") -> None:
@@ -167,9 +167,9 @@ async def test_the_new_installation_answers_as_the_old_one_did(
     (site,) = await sites.of_bot(elsewhere.services.db, caller.bot)
     assert (site.url, site.include, site.state, site.max_pages) == ("http://www.example.com/", ["/a*"], "idle", 50)
     assert await sites.wanted(elsewhere.services.db, clock()) == [(site.id, "idle")]
-    current = {one.id: one for one in await knowledge.list_all(elsewhere.services, ADMIN, bot=caller.bot)}
-    ((entry, said),) = websites.edited(await sites.applied(elsewhere.services.db, site.id), current)
-    assert (entry.answer, said.answer) == ("From nine to six.", "From nine to five.")
+    current = {entry.id: entry for entry in await knowledge.list_all(elsewhere.services, ADMIN, bot=caller.bot)}
+    ((entry, text),) = websites.edited(await sites.applied(elsewhere.services.db, site.id), current)
+    assert (entry.answer, text.answer) == ("From nine to six.", "From nine to five.")
     # The visitor goes on where it was.
     await there.send("and now?", "v1")
     assert engine.turns[-1].history[0].content == SAID
@@ -190,7 +190,7 @@ async def test_what_was_still_to_be_sent_is_kept_and_not_sent_and_what_was_under
 
 
 def _at(records: list[Any], kind: str) -> int:
-    return [one for one, _ in records].index(kind)
+    return [name for name, _ in records].index(kind)
 
 
 async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_once(
@@ -321,8 +321,8 @@ async def test_the_owners_words_of_a_bot_are_imported_with_it(
     await furnish(caller, engine, clock)
     words = '{"closed": ["2026-12-31"], "texts": {"done": {"en": "Noted."}}}'
     await put_in(elsewhere.services, _changed(await taken_out(caller.app.services, caller.account), "bot", profile=words))
-    found = await bots.show(elsewhere.services, ADMIN, bot=caller.bot)
-    assert profiles.load(found.profile).texts == {"done": {"en": "Noted."}}
+    bot = await bots.show(elsewhere.services, ADMIN, bot=caller.bot)
+    assert profiles.load(bot.profile).texts == {"done": {"en": "Noted."}}
 
 
 async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_service_starts(
@@ -332,7 +332,7 @@ async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_ser
     records = await taken_out(caller.app.services, caller.account)
     await transfer.begin(elsewhere.services, ADMIN, record=records[0][1])
     await transfer.put(elsewhere.services, ADMIN, account=caller.account, records=records[1:10])
-    assert [one.account.name for one in (await accounts.list_all(elsewhere.services, ADMIN)).items] == ["here before"]
+    assert [row.account.name for row in (await accounts.list_all(elsewhere.services, ADMIN)).items] == ["here before"]
     await elsewhere.stop()
     async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as again:
         await accounts.delete(

@@ -55,7 +55,7 @@ async def test_only_a_question_without_an_answer_is_kept(caller: Caller, engine:
         await caller.send(message)
     assert await groups(caller) == []
     await caller.send("yes, but do you have a terrace")
-    assert [one["question"] for one in await groups(caller)] == ["yes, but do you have a terrace"]
+    assert [group["question"] for group in await groups(caller)] == ["yes, but do you have a terrace"]
 
 
 async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(caller: Caller, engine: ScriptedEngine) -> None:
@@ -65,12 +65,12 @@ async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(calle
     engine.script = failing("no_answer")
     for message in ("opening hours on christmas", "do you repair umbrelas", "do you repair umbrellas?", "can you repair my umbrellas"):
         await caller.send(message, language="en")
-    found = {one["question"]: one for one in await groups(caller)}
-    assert sorted(one["count"] for one in found.values()) == [1, 3]
-    together = next(one for one in found.values() if one["count"] == 3)
+    by_question = {group["question"]: group for group in await groups(caller)}
+    assert sorted(group["count"] for group in by_question.values()) == [1, 3]
+    together = next(group for group in by_question.values() if group["count"] == 3)
     assert together["nearest"]["question"] == "Do you repair bikes?"
     assert 0 < together["nearest"]["score"] < 1
-    assert next(one for one in found.values() if one["count"] == 1)["nearest"] is None
+    assert next(group for group in by_question.values() if group["count"] == 1)["nearest"] is None
 
 
 async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
@@ -78,9 +78,9 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
 ) -> None:
     async def is_open() -> bool:
         shown = await perform(caller.app.services, ADMIN, "today", {"account": caller.account})
-        found = await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False)
-        assert [group.question for _, group in shown.questions] == [one.question for one in found]
-        return bool(found)
+        unanswered_groups = await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False)
+        assert [group.question for _, group in shown.questions] == [row.question for row in unanswered_groups]
+        return bool(unanswered_groups)
 
     engine.script = failing("no_answer")
     await caller.send("Do you repair umbrellas?", language="en")
@@ -98,8 +98,8 @@ async def test_how_to_reach_the_visitor_is_not_kept_and_little_of_a_long_text(ca
     engine.script = failing("no_answer")
     await caller.send("Ara beni: +90 (532) 123 45 67 ya da ayse@example.com, 12 kişilik yer var mı?")
     await caller.send("x" * 4000)
-    kept = [one["question"] for one in await groups(caller)]
-    assert sorted(kept) == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
+    questions = [group["question"] for group in await groups(caller)]
+    assert sorted(questions) == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
 
 
 NAMED = [
@@ -152,14 +152,14 @@ async def test_what_a_visitor_asked_goes_when_it_is_erased_and_the_others_still_
     ):
         await caller.send(message, visitor)
     await caller.send("Grunwald umbrellas!")
-    assert {one["question"]: one["count"] for one in await groups(caller)} == {"Grunwald UMBRELLAS?": 4, "a Zanzibar parasol": 1}
+    assert {group["question"]: group["count"] for group in await groups(caller)} == {"Grunwald UMBRELLAS?": 4, "a Zanzibar parasol": 1}
     erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
     assert (erased.erased.questions, erased.erased.conversations) == (2, 0)
-    assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 2}
+    assert {group["question"]: group["count"] for group in await groups(caller)} == {"grunwald umbrellas": 2}
     files = [file.read_bytes() for file in config.data_dir.iterdir() if file.is_file()]
     assert not [text for text in (b"Zanzibar", b"zanzibar", b"UMBRELLAS") for content in files if text in content]
     await erasure.erase(caller.app.services, ADMIN, user_id="w")
-    assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 1}
+    assert {group["question"]: group["count"] for group in await groups(caller)} == {"grunwald umbrellas": 1}
 
 
 async def test_questions_of_an_older_version_lose_their_personal_data(caller: Caller, engine: ScriptedEngine) -> None:
@@ -174,7 +174,7 @@ async def test_questions_of_an_older_version_lose_their_personal_data(caller: Ca
             *(caller.bot, folded, f"Do you mend umbrellas? Mail {name}@example.com"),
         )
     await unanswered.mask(caller.app.services)
-    assert [(one["question"], one["count"]) for one in await groups(caller)] == [("Do you mend umbrellas? Mail …", 5)]
+    assert [(group["question"], group["count"]) for group in await groups(caller)] == [("Do you mend umbrellas? Mail …", 5)]
     assert await execute(caller.app, "SELECT count(*), min(masked) FROM unanswered_questions") == [(1, 1)]
     assert await execute(caller.app, "SELECT user_id, times FROM unanswered_askers") == [("v", 1)]
 
@@ -190,7 +190,7 @@ async def test_questions_go_with_the_days_of_conversations(caller: Caller, engin
     services = caller.app.services
     services.config = replace(services.config, retention=Retention(30, None, None))
     await workers.delete_old(services)
-    assert {one["question"]: one["count"] for one in await groups(caller)} == {"do you mend all umbrellas": 1}
+    assert {group["question"]: group["count"] for group in await groups(caller)} == {"do you mend all umbrellas": 1}
 
 
 async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_caller(
@@ -202,7 +202,7 @@ async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_cal
         after = await caller.send("second")
     assert (after.status, after.json) == (before.status, before.json)
     assert after.json == envelope("assistant_unavailable", reason="no_answer")
-    assert [one["question"] for one in await groups(caller)] == ["umbrella repair"]
+    assert [group["question"] for group in await groups(caller)] == ["umbrella repair"]
 
 
 async def test_a_question_is_not_kept_in_the_log_and_goes_with_its_account(
