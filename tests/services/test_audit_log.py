@@ -51,10 +51,10 @@ async def test_an_operation_is_recorded_before_it_runs_and_completed_after(app: 
         return await create(services, caller, name=name)
 
     monkeypatch.setattr(accounts, "create", watched)
-    made = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    creation = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
     before = AuditRecord(START, Actor("user", "0", "root"), "cli", None, "account.create", {})
-    assert [one._replace(number=0) for one in seen] == [before]
-    settled = before._replace(account_id=made.account.id, ids={"id": made.account.id}, outcome="done", number=seen[0].number)
+    assert [record._replace(number=0) for record in seen] == [before]
+    settled = before._replace(account_id=creation.account.id, ids={"id": creation.account.id}, outcome="done", number=seen[0].number)
     assert await records(app) == [settled]
 
 
@@ -87,8 +87,8 @@ async def test_an_operation_whose_outcome_cannot_be_recorded_still_returns(
         raise StoreUnavailable("disk full")
 
     monkeypatch.setattr(audit, "settle", settle)
-    made = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
-    assert (await accounts.list_all(app.services, ADMIN)).items == [made]
+    creation = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    assert (await accounts.list_all(app.services, ADMIN)).items == [creation]
     assert await outcomes(app) == [("account.create", None)]
     assert "the outcome of an administrative operation is not recorded (done): disk full" in caplog.text
 
@@ -195,11 +195,11 @@ async def test_refused_acts_of_one_operator_push_no_other_records_out(
         with pytest.raises(refusals.Refused):
             await perform(app.services, guesser, "knowledge.remove", {"bot": f"00000000-0000-4000-8000-{number:012}", "entry": UNKNOWN})
         clock.advance(120)
-    found = await records(app)
-    assert found[:3] == before
+    entries = await records(app)
+    assert entries[:3] == before
     # A reader's are of the own account. An editor's are of none, where the ids say nothing, so that those of ten minutes are one.
     expected = (mine.account, 1) if role is Role.READER else (None, 5)
-    assert [(one.account_id, one.times, one.outcome) for one in found[3:]] == [(*expected, "refused")] * 2
+    assert [(record.account_id, record.times, record.outcome) for record in entries[3:]] == [(*expected, "refused")] * 2
 
 
 async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: conftest.Caller, clock: FakeClock) -> None:
@@ -210,7 +210,7 @@ async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: c
     with pytest.raises(refusals.Refused, match="text_empty"):
         await perform(app.services, ADMIN, "bot.set", {"bot": caller.bot, "name": ""})
     await perform(app.services, ADMIN, "bot.set", {"bot": caller.bot, "name": "Front desk"})
-    assert [(one.outcome, one.times, one.ids["bot"]) for one in await records(app)] == [
+    assert [(record.outcome, record.times, record.ids["bot"]) for record in await records(app)] == [
         ("refused", 3, caller.bot),
         ("refused", 1, caller.bot),
         ("done", 1, caller.bot),
@@ -248,8 +248,8 @@ async def test_a_change_to_what_stands_has_no_record(app: App) -> None:
 
 
 async def test_a_record_says_what_was_changed_from_what_to_what(app: App) -> None:
-    made = (await perform(app.services, ADMIN, "account.create", {"name": "Acme"})).account
-    account, limit = made.id, str(made.messages_limit)
+    customer = (await perform(app.services, ADMIN, "account.create", {"name": "Acme"})).account
+    account, limit = customer.id, str(customer.messages_limit)
     bot = (await perform(app.services, ADMIN, "bot.create", {"account": account, "name": "Desk"})).id
     for operation, arguments in (
         ("bot.set", {"bot": bot, "greeting": "x" * 300, "phone": "+905321234567", "texts": {"done": {"tr": "Aldım."}}}),
@@ -282,4 +282,4 @@ async def test_records_are_deleted_after_two_years(app: App) -> None:
     for at in (START - audit.AGE_MS - 1, START - audit.AGE_MS + 1, START):
         await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, f"x{at}", {}, "done"))
     assert not await audit.expire(app.services.db, START)
-    assert [one.at for one in await records(app)] == [START - audit.AGE_MS + 1, START]
+    assert [record.at for record in await records(app)] == [START - audit.AGE_MS + 1, START]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.postgres
 
 
 def file_of(name: str, answer: str, **files: str) -> dict[str, Any]:
-    data = [("faq.md", f"## Are you open?\n\n{answer}\n".encode()), *((f"{one}.md", text.encode()) for one, text in files.items())]
+    data = [("faq.md", f"## Are you open?\n\n{answer}\n".encode()), *((f"{name}.md", text.encode()) for name, text in files.items())]
     tests = f"tests:\n  - {{ask: 'are you open?', contains: {answer}}}\n"
     text = f"name: {name}\nlanguage: en\n{tests}"
     return {"file": f"{name}.yaml", "text": text, "knowledge": read_files(data, "en")}
@@ -34,9 +34,9 @@ async def test_all_bots_change_at_once(caller: conftest.Caller) -> None:
 
     assert await sync(file_of("A", "Yes"), file_of("B", "No", more="## Parking?\n\nYes.\n")) == ["A create", "B create"]
     bots = {bot.name: bot for bot in (await perform(services, ADMIN, "bot.list", {"account": account})).items}
-    assert [one.passed for one in await perform(services, ADMIN, "test.run", {"bot": bots["B"].id})] == [True]
+    assert [result.passed for result in await perform(services, ADMIN, "test.run", {"bot": bots["B"].id})] == [True]
     assert await sync(file_of("A", "Yes"), file_of("B", "Maybe"), prune=True) == ["A none", "B update", "B remove"]
-    assert [one.reply for one in await perform(services, ADMIN, "test.run", {"bot": bots["B"].id})] == ["Maybe"]
+    assert [result.reply for result in await perform(services, ADMIN, "test.run", {"bot": bots["B"].id})] == ["Maybe"]
     (change, removal, first) = (await perform(services, ADMIN, "knowledge.history", {"bot": bots["B"].id})).items
     assert (change.title, removal.title, first.title) == ("faq.md", "more.md", "faq.md, more.md")
     await perform(services, ADMIN, "knowledge.undo", {"bot": bots["B"].id, "change": removal.origin.id})

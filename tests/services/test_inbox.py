@@ -59,7 +59,10 @@ async def test_an_item_has_its_appointment_conversation_and_deliveries(caller: c
     assert selin.appointment is not None
     assert (selin.appointment.date, selin.appointment.time, selin.bot_id, selin.channel) == ("2027-03-01", "10:30", caller.bot, "api")
     # The webhook has no address: events are kept.
-    assert [(one.event, one.state) for one in selin.deliveries] == [("request.created", "kept"), ("appointment.created", "kept")]
+    assert [(delivery.event, delivery.state) for delivery in selin.deliveries] == [
+        ("request.created", "kept"),
+        ("appointment.created", "kept"),
+    ]
     thread = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": selin.conversation_id})
     assert thread.conversation.user_id == "v1"
     assert five[0].appointment is None

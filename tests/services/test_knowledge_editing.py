@@ -45,31 +45,31 @@ async def act(services: Services, name: str, **arguments: Any) -> Any:
 @pytest.fixture
 async def offline(make_caller: conftest.MakeCaller) -> conftest.Caller:
     """A customer whose bot answers from its knowledge, in English."""
-    made: conftest.Caller = await make_caller(model="offline")
-    services = made.app.services
-    await bots.change(services, ADMIN, bot=made.bot, language="en")
-    await knowledge.add(services, ADMIN, bot=made.bot, files=read_files([("faq.md", FAQ)], "en"))
-    return made
+    caller: conftest.Caller = await make_caller(model="offline")
+    services = caller.app.services
+    await bots.change(services, ADMIN, bot=caller.bot, language="en")
+    await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", FAQ)], "en"))
+    return caller
 
 
-async def entries(one: conftest.Caller) -> list[Entry]:
-    return await knowledge.list_all(one.app.services, ADMIN, bot=one.bot)
+async def entries(caller: conftest.Caller) -> list[Entry]:
+    return await knowledge.list_all(caller.app.services, ADMIN, bot=caller.bot)
 
 
 async def test_an_entry_is_created_changed_and_the_change_is_taken_back(offline: conftest.Caller) -> None:
     services, bot = offline.app.services, offline.bot
-    made = await act(services, "knowledge.set", bot=bot, question="Dogs?", answer="One a room.", alt=["pets", " ", "pets"])
-    assert (made.question, made.alt, made.answer, made.language, made.source) == ("Dogs?", ("pets",), "One a room.", "en", None)
-    again = await act(services, "knowledge.set", bot=bot, entry=made.id, question="Dogs?", answer="Two a room.", language="en-GB")
-    assert (again.id, again.answer, again.language) == (made.id, "Two a room.", "en-GB")
-    found = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
-    assert found[0].result.hits[0].entry.answer == "Two a room."
+    entry = await act(services, "knowledge.set", bot=bot, question="Dogs?", answer="One a room.", alt=["pets", " ", "pets"])
+    assert (entry.question, entry.alt, entry.answer, entry.language, entry.source) == ("Dogs?", ("pets",), "One a room.", "en", None)
+    again = await act(services, "knowledge.set", bot=bot, entry=entry.id, question="Dogs?", answer="Two a room.", language="en-GB")
+    assert (again.id, again.answer, again.language) == (entry.id, "Two a room.", "en-GB")
+    matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    assert matches[0].result.hits[0].entry.answer == "Two a room."
     change, *_ = (await act(services, "knowledge.history", bot=bot)).items
     undone = await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
     assert undone.change.undoes == change.origin.id
-    assert (await entries(offline))[-1] == made
-    found = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
-    assert found[0].result.hits[0].entry.answer == "One a room."
+    assert (await entries(offline))[-1] == entry
+    matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    assert matches[0].result.hits[0].entry.answer == "One a room."
     with pytest.raises(Refused, match="change_not_undoable"):
         await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
     record, *_ = (await act(services, "audit")).items
@@ -80,7 +80,7 @@ async def test_all_faults_of_an_entry_are_told_at_once(offline: conftest.Caller)
     with pytest.raises(Refused) as refused:
         await act(offline.app.services, "knowledge.set", bot=offline.bot, question=" ", answer="", alt=["x" * 501], language="klingonish")
     faults: Any = refused.value.facts["faults"]
-    assert [(one["line"], one["code"]) for one in faults] == [
+    assert [(fault["line"], fault["code"]) for fault in faults] == [
         (0, "language_unknown"),
         (0, "question_missing"),
         (0, "answer_missing"),
@@ -90,11 +90,11 @@ async def test_all_faults_of_an_entry_are_told_at_once(offline: conftest.Caller)
         await act(offline.app.services, "knowledge.set", bot=offline.bot, entry="nope", question="a", answer="b")
 
 
-async def finished(services: Services, bot: str, made: Computation) -> Computation:
-    await asyncio.wait_for(made.finished.wait(), 60)
-    assert made.state == "done"
-    shown: Computation = await act(services, "knowledge.preview_show", bot=bot, preview=made.id)
-    assert shown is made
+async def finished(services: Services, bot: str, computation: Computation) -> Computation:
+    await asyncio.wait_for(computation.finished.wait(), 60)
+    assert computation.state == "done"
+    shown: Computation = await act(services, "knowledge.preview_show", bot=bot, preview=computation.id)
+    assert shown is computation
     return shown
 
 
@@ -106,20 +106,20 @@ async def test_a_preview_lists_past_questions_that_would_get_another_answer(offl
     changed = await act(
         services, "knowledge.preview", bot=bot, entry=parking.id, question="Parking?", alt=["where can I park"], answer="In the yard."
     )
-    found = await finished(services, bot, changed)
-    assert found.counts == {"changed": 2}
-    asked = {one.question: (one.origin, one.answer_before, one.answer_after) for one in found.changes}
+    computation = await finished(services, bot, changed)
+    assert computation.counts == {"changed": 2}
+    asked = {change.question: (change.origin, change.answer_before, change.answer_after) for change in computation.changes}
     assert asked["where can I park"] == ("asked", "Behind the house, 5 euros a night.", "In the yard.")
     gained = await finished(
         services, bot, await act(services, "knowledge.preview", bot=bot, question="Do you take dogs?", answer="One a room.")
     )
-    assert ("gained", "do you take dogs") in {(one.kind, one.question) for one in gained.changes}
+    assert ("gained", "do you take dogs") in {(change.kind, change.question) for change in gained.changes}
     lost = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, entry=parking.id))
     assert lost.draft.removed == parking
     assert lost.counts["lost"] == 2
     files = read_files([("faq.md", FAQ.partition(b"## Breakfast")[0])], "en")
     replaced = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, files=files))
-    assert [(one.kind, one.question) for one in replaced.changes] == [("lost", "Breakfast?")]
+    assert [(change.kind, change.question) for change in replaced.changes] == [("lost", "Breakfast?")]
     assert await entries(offline) == [parking, (await entries(offline))[1]]
     for given in ({}, {"entry": "nope"}):
         with pytest.raises(Refused, match=r"nothing_to_change|entry_not_found"):
@@ -212,14 +212,14 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
         await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
     first = await act(services, "unanswered.list", bot=bot, limit=1)
     second = await act(services, "unanswered.list", bot=bot, limit=1, after=first.next)
-    assert [one.question for one in first.items + second.items] == ["is there a swimming pool", "do you sell helmets"]
+    assert [group.question for group in first.items + second.items] == ["is there a swimming pool", "do you sell helmets"]
     assert second.next is None
     assert (await act(services, "unanswered.list", bot=bot, q="SELL Helmets")).items == second.items
 
 
-async def say(one: conftest.Caller, text: str | None, trial: str | None = None) -> trials.Trial:
-    made: trials.Trial = await act(one.app.services, "bot.try", bot=one.bot, text=text, trial=trial)
-    return made
+async def say(caller: conftest.Caller, text: str | None, trial: str | None = None) -> trials.Trial:
+    answer: trials.Trial = await act(caller.app.services, "bot.try", bot=caller.bot, text=text, trial=trial)
+    return answer
 
 
 async def test_a_trial_answers_as_the_bot_and_stores_nothing(offline: conftest.Caller) -> None:
@@ -282,8 +282,8 @@ async def test_a_trial_falls_back_as_the_bot_does_and_tells_what_failed(
 async def profile(services: Services, bot: str) -> Any:
     from chatsvc.domain import profiles
 
-    found: Bot = await bots.show(services, ADMIN, bot=bot)
-    return profiles.load(found.profile)
+    shown: Bot = await bots.show(services, ADMIN, bot=bot)
+    return profiles.load(shown.profile)
 
 
 async def test_texts_forms_and_closed_days_are_set_one_by_one(offline: conftest.Caller) -> None:
@@ -300,17 +300,17 @@ async def test_texts_forms_and_closed_days_are_set_one_by_one(offline: conftest.
         greeting="Hi",
     )
     await act(services, "bot.set", bot=bot, texts={"done": {"tr": "Aldım."}, "summary": {"en": "So:"}})
-    found = await profile(services, bot)
-    assert found.form_of_address == "familiar"
-    assert len(found.closed) == 2
-    assert found.texts == {"done": {"en": "Noted.", "tr": "Aldım."}, "summary": {"en": "So:"}}
-    assert found.form("appointment").fields[0].choices == ("sea", "garden")
+    shown = await profile(services, bot)
+    assert shown.form_of_address == "familiar"
+    assert len(shown.closed) == 2
+    assert shown.texts == {"done": {"en": "Noted.", "tr": "Aldım."}, "summary": {"en": "So:"}}
+    assert shown.form("appointment").fields[0].choices == ("sea", "garden")
     assert (await bots.show(services, ADMIN, bot=bot)).greeting == "Hi"
     await act(services, "bot.set", bot=bot, texts={"done": {"en": "", "tr": " "}}, forms={"appointment": {}}, closed=[])
-    found = await profile(services, bot)
-    assert found.texts == {"summary": {"en": "So:"}}
-    assert "appointment" not in found.forms
-    assert found.closed == ()
+    shown = await profile(services, bot)
+    assert shown.texts == {"summary": {"en": "So:"}}
+    assert "appointment" not in shown.forms
+    assert shown.closed == ()
 
 
 async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> None:
@@ -325,7 +325,7 @@ async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> No
         )
     assert refused.value.code == refusals.bot_settings_invalid.code
     faults: Any = refused.value.facts["faults"]
-    assert [(one["field"], one["code"]) for one in faults] == [
+    assert [(fault["field"], fault["code"]) for fault in faults] == [
         ("closed.0", "no_day"),
         ("texts", "sentence_unknown"),
         ("texts.done.en", "placeholders"),

@@ -98,7 +98,7 @@ async def test_uploads_are_read_when_it_is_their_turn(caller: conftest.Caller) -
         waiting[0].cancel()
         await asyncio.wait(waiting[:1])
     results = await asyncio.gather(*waiting[1:])
-    assert [one[0]["name"] for one in results] == ["a.md"] * 2
+    assert [result[0]["name"] for result in results] == ["a.md"] * 2
     assert len(read) == 2
 
 

@@ -44,26 +44,26 @@ class Team:
         return caught.value.code
 
     async def token(self, email: str = EMAIL, **options: Any) -> str:
-        made = await self.do("operator.add", email=email, **(options or {"admin": True}))
-        return str(made.link).rpartition("/")[2]
+        invitation = await self.do("operator.add", email=email, **(options or {"admin": True}))
+        return str(invitation.link).rpartition("/")[2]
 
     async def join(self, email: str = EMAIL, **options: Any) -> NewSession:
         own, token = {} if "name" in options else {"name": "Ada L."}, await self.token(email, **options)
-        made: NewSession = await self.do("password.set", ANONYMOUS, token=token, password=PASSWORD, **own)
-        return made
+        session: NewSession = await self.do("password.set", ANONYMOUS, token=token, password=PASSWORD, **own)
+        return session
 
     async def sign_in(self, email: str = EMAIL, password: str = PASSWORD, address: str = ADDRESS) -> NewSession:
-        made: NewSession = await self.do("session.create", ANONYMOUS, email=email, password=password, address=address, browser="Firefox")
-        return made
+        session: NewSession = await self.do("session.create", ANONYMOUS, email=email, password=password, address=address, browser="Firefox")
+        return session
 
-    async def caller(self, made: NewSession | str) -> Caller | None:
-        found = await sessions.find(self.app.services, made if isinstance(made, str) else made.token)
-        return sessions.caller_of(found) if found else None
+    async def caller(self, session: NewSession | str) -> Caller | None:
+        signed_in = await sessions.find(self.app.services, session if isinstance(session, str) else session.token)
+        return sessions.caller_of(signed_in) if signed_in else None
 
-    async def acting(self, made: NewSession) -> Caller:
-        found = await self.caller(made)
-        assert found
-        return found
+    async def acting(self, session: NewSession) -> Caller:
+        caller = await self.caller(session)
+        assert caller
+        return caller
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ async def test_a_set_up_link_works_once_for_a_day_and_ends_what_was_before(team:
     token = await team.token()
     services = team.app.services
     link = await sessions.find_link(services, token)
-    found = link.operator if link else None
-    assert found
-    assert (found.email, found.is_set_up) == (EMAIL, False)
+    operator = link.operator if link else None
+    assert operator
+    assert (operator.email, operator.is_set_up) == (EMAIL, False)
     assert await team.refusal("session.create", ANONYMOUS, email=EMAIL, password=PASSWORD) == "sign_in_failed"
     first = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
     assert (await team.acting(first)).scope.roles is None
@@ -109,7 +109,7 @@ async def test_the_use_of_a_link_ends_all_sessions_and_the_second_factor(team: T
     link = (await team.do("operator.link", email=EMAIL)).link
     new = await team.do("password.set", ANONYMOUS, token=link.rpartition("/")[2], password=OTHER)
     assert (await team.caller(waiting), new.operator.name) == (None, "Ada L.")
-    assert [one.id for one in await team.do("operator.sessions", email=EMAIL)] == [new.session.id]
+    assert [session.id for session in await team.do("operator.sessions", email=EMAIL)] == [new.session.id]
     assert (await team.sign_in(password=OTHER)).session.verified
     assert await stored.recovery_codes_left(team.app.services.db, new.operator.id) == 0
     assert codes
@@ -148,7 +148,7 @@ async def test_no_name_can_be_blank_or_invisible(team: Team, name: str, code: st
     assert await team.refusal("bot.create", account=account, name=name) == code
     assert await team.refusal("bot.set", bot=bot, name=name) == code
     assert await team.refusal("key.create", account=account, name=name) == code
-    assert [one.name for one in (await team.do("operator.list")).items] == ["Ada L."]
+    assert [operator.name for operator in (await team.do("operator.list")).items] == ["Ada L."]
 
 
 @pytest.mark.parametrize("name", ["Ada", "9", "\u0915\u093f", "\U0001f980", "No\u00ebl \u2764\ufe0f", "-"])
@@ -180,16 +180,16 @@ async def test_a_session_ends_after_12_hours_idle_and_30_days_in_all(team: Team,
 async def test_sessions_are_listed_and_revoked_by_their_operator_alone(team: Team) -> None:
     await team.join()
     await team.join("eve@example.com")
-    one, two = await team.sign_in(), await team.sign_in(address="2001:db8::1")
-    eve, caller = await team.acting(await team.sign_in("eve@example.com")), await team.acting(one)
+    first, two = await team.sign_in(), await team.sign_in(address="2001:db8::1")
+    eve, caller = await team.acting(await team.sign_in("eve@example.com")), await team.acting(first)
     shown = {session.id: session for session in await team.do("session.list", caller)}
-    assert shown.keys() > {one.session.id, two.session.id}
+    assert shown.keys() > {first.session.id, two.session.id}
     assert (shown[two.session.id].address, shown[two.session.id].browser) == ("2001:db8::1", "Firefox")
     assert await team.refusal("session.revoke", eve, session=two.session.id) == "session_not_found"
     await team.do("session.revoke", caller, session=two.session.id)
     assert await team.caller(two) is None
     await team.do("session.remove", caller)
-    assert await team.caller(one) is None
+    assert await team.caller(first) is None
     assert await team.refusal("session.list", caller) == "session_needed"
 
 
@@ -200,24 +200,24 @@ async def test_a_new_password_ends_all_sessions_and_begins_one(team: Team) -> No
     assert await team.refusal("password.set", caller, current="wrong", password=OTHER) == "password_wrong"
     assert await team.refusal("password.set", caller, current=PASSWORD, password="password1234") == "password_common"
     new = await team.do("password.set", caller, current=PASSWORD, password=OTHER)
-    assert [await team.caller(one) is None for one in (here, there, new)] == [True, True, False]
+    assert [await team.caller(session) is None for session in (here, there, new)] == [True, True, False]
     assert await team.refusal("session.create", ANONYMOUS, email=EMAIL, password=PASSWORD) == "sign_in_failed"
     assert await team.sign_in(password=OTHER)
 
 
 async def test_a_changed_role_narrows_sessions_at_once(team: Team, caller: conftest.Caller) -> None:
-    made = await team.join(account=caller.account, role="editor")
-    editor = await team.acting(made)
+    session = await team.join(account=caller.account, role="editor")
+    editor = await team.acting(session)
     await team.do("bot.set", editor, bot=caller.bot, greeting="Hi")
     await team.do("operator.set", email=EMAIL, account=caller.account, role="reader")
-    assert await team.refusal("bot.set", await team.acting(made), bot=caller.bot, greeting="Ho") == "forbidden"
+    assert await team.refusal("bot.set", await team.acting(session), bot=caller.bot, greeting="Ho") == "forbidden"
     await team.do("operator.set", email=EMAIL, account=caller.account, role="none")
-    assert (await team.acting(made)).scope.roles == {}
+    assert (await team.acting(session)).scope.roles == {}
     await team.do("operator.set", email=EMAIL, account=caller.account, role="owner")
     await team.do("account.delete", account=caller.account)
-    assert (await team.acting(made)).scope.roles == {}
+    assert (await team.acting(session)).scope.roles == {}
     await team.do("operator.remove", email=EMAIL)
-    assert await team.caller(made) is None
+    assert await team.caller(session) is None
 
 
 async def test_the_last_administrator_stays(team: Team) -> None:
@@ -239,12 +239,12 @@ async def test_an_owner_manages_the_operators_of_his_account_only(team: Team, ma
     for email, account in (("mine@example.com", mine), ("both@example.com", mine), ("other@example.com", other)):
         await team.token(email, account=account.account, role="reader")
     await team.do("operator.set", email="both@example.com", account=other.account, role="editor")
-    assert {one.email for one in (await team.do("operator.list", owner)).items} == {
+    assert {operator.email for operator in (await team.do("operator.list", owner)).items} == {
         "owner@example.com",
         "mine@example.com",
         "both@example.com",
     }
-    both = next(one for one in (await team.do("operator.list", owner)).items if one.email == "both@example.com")
+    both = next(operator for operator in (await team.do("operator.list", owner)).items if operator.email == "both@example.com")
     assert both.roles.keys() == {mine.account}
     for operation in ("operator.link", "operator.remove", "operator.sessions"):
         assert await team.refusal(operation, owner, email="other@example.com") == "operator_not_found"
@@ -306,8 +306,8 @@ async def test_a_session_waits_ten_minutes_for_the_second_factor(team: Team, clo
 
 
 async def test_a_second_factor_is_confirmed_before_it_counts_and_ends_with_the_password(team: Team, clock: FakeClock) -> None:
-    made = await team.join()
-    caller = await team.acting(made)
+    session = await team.join()
+    caller = await team.acting(session)
     assert await team.refusal("totp.confirm", caller, code="000000") == "second_factor_off"
     assert await team.refusal("totp.disable", caller, password=PASSWORD) == "second_factor_off"
     assert await team.refusal("totp.enable", caller, password=OTHER) == "password_wrong"
@@ -357,22 +357,22 @@ async def test_wrong_passwords_are_delayed_by_e_mail_address_and_never_for_good(
 async def test_attempts_at_the_same_time_are_counted_before_they_are_verified(team: Team) -> None:
     await team.join()
     tried = [team.refusal("session.create", ANONYMOUS, email=EMAIL, password="wrong", address=f"198.51.100.{n}") for n in range(20)]
-    found = await asyncio.gather(*tried)
-    assert (found.count("sign_in_failed"), found.count("too_many_attempts")) == (5, 15)
+    results = await asyncio.gather(*tried)
+    assert (results.count("sign_in_failed"), results.count("too_many_attempts")) == (5, 15)
 
 
 async def test_wrong_codes_are_delayed_like_wrong_passwords(team: Team, clock: FakeClock) -> None:
     await with_second_factor(team, clock)
     half = await team.acting(await team.sign_in())
-    found = [await team.refusal("session.verify", half, code="000000", address=ADDRESS) for _ in range(6)]
-    assert found == ["code_wrong"] * 5 + ["too_many_attempts"]
+    refusals = [await team.refusal("session.verify", half, code="000000", address=ADDRESS) for _ in range(6)]
+    assert refusals == ["code_wrong"] * 5 + ["too_many_attempts"]
 
 
 async def test_an_address_is_delayed_whatever_it_tries(team: Team) -> None:
     await team.join()
     emails = [f"somebody{number}@example.com" for number in range(21)]
-    found = [await team.refusal("session.create", ANONYMOUS, email=email, password="x", address=ADDRESS) for email in emails]
-    assert found == ["sign_in_failed"] * 20 + ["too_many_attempts"]
+    refusals = [await team.refusal("session.create", ANONYMOUS, email=email, password="x", address=ADDRESS) for email in emails]
+    assert refusals == ["sign_in_failed"] * 20 + ["too_many_attempts"]
 
 
 async def test_an_unknown_operator_costs_the_same_work(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,8 +406,8 @@ async def test_a_queue_of_passwords_is_bounded(team: Team) -> None:
         waiting = own_session.MOST_WAITING - HASHES
         for refused in islice(asyncio.as_completed(many), 60 - waiting):
             assert await refused == "too_many_attempts"
-    found = await asyncio.gather(*many)
-    assert found.count("sign_in_failed") == waiting
+    results = await asyncio.gather(*many)
+    assert results.count("sign_in_failed") == waiting
     # Those for whom there was no turn have not failed.
     assert await team.refusal("session.create", ANONYMOUS, email="a59@example.com", password="x", address="198.51.59.1") == "sign_in_failed"
 
@@ -417,19 +417,19 @@ async def test_secrets_stay_out_of_the_store_the_log_and_the_audit_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     token = await team.token()
-    made = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
-    caller = await team.acting(made)
+    session = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
+    caller = await team.acting(session)
     offered = await team.do("totp.enable", caller, password=PASSWORD)
     codes = (await team.do("totp.confirm", caller, code=code_of(offered.secret, clock))).codes
     wrong = "the wrong password of Ada"
     await team.refusal("session.create", ANONYMOUS, email=wrong, password=wrong, address=ADDRESS)
     await team.refusal("password.set", caller, current=wrong, password=OTHER)
     signed_in = await team.sign_in()
-    secrets = [token, made.token, signed_in.token, PASSWORD, OTHER, wrong, offered.secret, *codes]
+    secrets = [token, session.token, signed_in.token, PASSWORD, OTHER, wrong, offered.secret, *codes]
     database = team.app.config.data_dir / "chatsvc.db"
     tables = ("operators", "operator_links", "operator_sessions", "recovery_codes", "audit_records")
     held = "".join(repr(query(database, f"SELECT * FROM {table}")) for table in tables)  # noqa: S608  # fixed names
-    assert made.operator.id in held
+    assert session.operator.id in held
     assert ADDRESS in caplog.text
     for secret in secrets:
         assert secret not in held
@@ -437,35 +437,35 @@ async def test_secrets_stay_out_of_the_store_the_log_and_the_audit_log(
 
 
 async def test_the_audit_log_names_the_operator(team: Team, caller: conftest.Caller) -> None:
-    made = await team.join(account=caller.account, role="owner", name="Ada L.")
-    owner = await team.acting(made)
+    session = await team.join(account=caller.account, role="owner", name="Ada L.")
+    owner = await team.acting(session)
     await team.do("bot.set", owner, bot=caller.bot, name="Ada's")
     signed_in = await team.sign_in()
     await team.do("session.remove", await team.acting(signed_in))
-    found = (await team.do("audit")).items
-    assert [(one.operation, one.actor.name, one.via, one.outcome) for one in found[:5]] == [
+    records = (await team.do("audit")).items
+    assert [(record.operation, record.actor.name, record.via, record.outcome) for record in records[:5]] == [
         ("session.remove", "Ada L.", "web", "done"),
         ("session.create", "Ada L.", "web", "done"),
         ("bot.set", "Ada L.", "web", "done"),
         ("password.set", "Ada L.", "web", "done"),
         ("operator.add", "root", "cli", "done"),
     ]
-    assert found[0].ids == {"session": signed_in.session.id}
-    assert found[4].ids == {"account": caller.account, "operator": made.operator.id}
+    assert records[0].ids == {"session": signed_in.session.id}
+    assert records[4].ids == {"account": caller.account, "operator": session.operator.id}
 
 
 async def test_the_account_chosen_is_kept_in_the_session(team: Team, make_caller: conftest.MakeCaller) -> None:
-    one, other, foreign = [await make_caller() for _ in range(3)]
-    made = await team.join(account=one.account, role="reader")
+    customer, other, foreign = [await make_caller() for _ in range(3)]
+    session = await team.join(account=customer.account, role="reader")
     await team.do("operator.set", email=EMAIL, account=other.account, role="reader")
     services = team.app.services
 
-    found = await sessions.find(services, made.token)
-    assert found
-    assert found.session.account_id is None
-    await sessions.choose_account(services, found, other.account)
-    found = await sessions.find(services, made.token)
-    assert found
-    assert found.session.account_id == other.account
+    signed_in = await sessions.find(services, session.token)
+    assert signed_in
+    assert signed_in.session.account_id is None
+    await sessions.choose_account(services, signed_in, other.account)
+    signed_in = await sessions.find(services, session.token)
+    assert signed_in
+    assert signed_in.session.account_id == other.account
     with pytest.raises(Refused, match="account_not_found"):
-        await sessions.choose_account(services, found, foreign.account)
+        await sessions.choose_account(services, signed_in, foreign.account)

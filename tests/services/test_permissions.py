@@ -204,9 +204,9 @@ async def refusal(app: App, caller: Caller, name: str, given: dict[str, Any]) ->
 async def test_each_role_may_do_what_the_table_says(name: str, caller: conftest.Caller, engine: ScriptedEngine) -> None:
     ids = await furnished(caller, engine)
     for role in (Role.READER, Role.EDITOR, Role.OWNER):
-        found = await refusal(caller.app, with_role(role, caller.account), name, arguments(name, ids))
+        code = await refusal(caller.app, with_role(role, caller.account), name, arguments(name, ids))
         denied = str(refusals.forbidden(operation=name, role=EXPECTED[name].name.lower()))
-        assert (found == denied) == (role < EXPECTED[name]), (role, found)
+        assert (code == denied) == (role < EXPECTED[name]), (role, code)
     if EXPECTED[name] is not Role.ADMINISTRATOR:
         assert "forbidden" not in (await refusal(caller.app, ADMIN, name, arguments(name, ids)) or "")
 
@@ -239,8 +239,8 @@ NARROW = "channel.list knowledge.list unanswered.list backup.list license.list m
 @pytest.mark.parametrize("name", ["webhook.attempts", *(name for name in EVERY if name.endswith(".list") and name not in NARROW.split())])
 async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
     mine, other, third = [await make_caller() for _ in range(3)]
-    for one in (mine, other, third):
-        await furnished(one, engine)
+    for caller in (mine, other, third):
+        await furnished(caller, engine)
         await asyncio.sleep(0)
     everything = (await perform(mine.app.services, ADMIN, name, {})).items
     scoped = (await perform(mine.app.services, with_role(Role.OWNER, mine.account, third.account), name, {})).items
@@ -257,8 +257,8 @@ async def test_the_least_role_counts_in_the_account_concerned(make_caller: conft
         await perform(services, caller, "bot.set", {"bot": reads.bot, "name": "x"})
     assert (await perform(services, caller, "bot.set", {"bot": owns.bot, "name": "x"})).name == "x"
     # Without an account the one where the role suffices is meant.
-    made = await perform(services, caller, "key.create", {"name": "x"})
-    assert made.key.account_id == owns.account
+    key = await perform(services, caller, "key.create", {"name": "x"})
+    assert key.key.account_id == owns.account
     assert {listed.key.account_id for listed in (await perform(services, caller, "key.list", {})).items} == {owns.account}
 
 

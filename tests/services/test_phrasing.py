@@ -21,10 +21,10 @@ FAQ = b"## Parking?\nalt: where can I park\n\nBehind the house, 5 euros a night.
 
 @pytest.fixture
 async def caller(make_caller: MakeCaller) -> Caller:
-    made: Caller = await make_caller()
-    await bots.change(made.app.services, ADMIN, bot=made.bot, language="en")
-    await knowledge.add(made.app.services, ADMIN, bot=made.bot, files=read_files([("faq.md", FAQ)], "en"))
-    return made
+    caller: Caller = await make_caller()
+    await bots.change(caller.app.services, ADMIN, bot=caller.bot, language="en")
+    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", FAQ)], "en"))
+    return caller
 
 
 async def act(caller: Caller, name: str, **arguments: Any) -> Any:
@@ -50,10 +50,10 @@ async def test_a_model_writes_phrasings_which_are_added_when_they_are_applied(ca
     assert (draft.state, draft.counts["gained"] >= 1) == ("done", True)
     assert "1. [en] Parking? / where can I park\nBehind the house" in asked[0]
     meals = ("morning meal", *(f"breakfast {number}" for number in range(9)))  # at most ten
-    assert [one.alt for one in draft.draft.phrased] == [("where can I park", "where to leave the car"), meals]
-    assert [one.alt for one in await act(caller, "knowledge.list")] == [("where can I park",), ()]
+    assert [entry.alt for entry in draft.draft.phrased] == [("where can I park", "where to leave the car"), meals]
+    assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park",), ()]
     assert await act(caller, "knowledge.phrase_apply", preview=draft.id) == phrasing.Phrased(caller.bot, 2, 11)
-    assert [one.alt for one in await act(caller, "knowledge.list")] == [("where can I park", "where to leave the car"), meals]
+    assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park", "where to leave the car"), meals]
 
 
 @pytest.mark.parametrize("written", ["no list", "[1", "{}", "[[1], 2]", None])

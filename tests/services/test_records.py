@@ -57,7 +57,7 @@ class Desk:
     async def messages(self) -> list[tuple[str, str]]:
         (conversation,) = (await self.caller.get("/conversations")).json["data"]
         thread = (await self.caller.get(f"/conversations/{conversation['id']}")).json["data"]
-        return [(one["role"], one["content"]) for one in thread["messages"] if one["role"] == "operator"]
+        return [(message["role"], message["content"]) for message in thread["messages"] if message["role"] == "operator"]
 
 
 @pytest.fixture
@@ -76,13 +76,13 @@ async def test_a_pending_appointment_is_moved_in_place_and_keeps_its_history(des
     assert (entry["by"], entry["kind"], entry["before"]["date"], entry["before"]["time"]) == ("visitor", "move", "2026-11-21", "10:30")
     (change,) = item.changes
     assert (change.follows, change.request_type) == (item.request.id, "appointment")
-    said = "Randevuyu taşıyor: 21 Kasım 2026 Cumartesi, 10.30 yerine 28 Kasım 2026 Cumartesi, 11.00.\n“make it saturday at 11”"
-    assert change.message == said
+    text = "Randevuyu taşıyor: 21 Kasım 2026 Cumartesi, 10.30 yerine 28 Kasım 2026 Cumartesi, 11.00.\n“make it saturday at 11”"
+    assert change.message == text
     events = await execute(desk.caller.app, "SELECT event, data FROM webhook_events ORDER BY number")
     assert [event for event, _ in events] == ["request.created", "appointment.created", "request.created"]
-    assert (json.loads(events[-1][1])["id"], json.loads(events[-1][1])["message"]) == (change.id, said)
+    assert (json.loads(events[-1][1])["id"], json.loads(events[-1][1])["message"]) == (change.id, text)
     listed = (await desk.act("request.list", bot=desk.caller.bot)).items
-    assert [one.request.follows for one in listed] == [item.request.id, None]
+    assert [row.request.follows for row in listed] == [item.request.id, None]
     assert (await desk.seen()).date == date(2026, 11, 28)
 
 
@@ -169,7 +169,7 @@ async def test_a_change_that_waits_is_taken_back(desk: Desk) -> None:
 async def test_the_customer_is_told_in_the_conversation(desk: Desk, change: dict[str, str], told: str | None) -> None:
     item = await desk.act("appointment.set", appointment=(await desk.item()).appointment.id, **change)
     assert await desk.messages() == ([("operator", told)] if told else [])
-    kinds = [one["kind"] for one in json.loads(item.request.history)["changes"]]
+    kinds = [change["kind"] for change in json.loads(item.request.history)["changes"]]
     assert ("told" in kinds) is (told is not None)
     # The bot goes on with the conversation.
     assert (await desk.act("conversation.show", conversation=item.conversation_id)).conversation.handling == "bot"
@@ -237,7 +237,7 @@ async def test_nothing_is_told_twice(desk: Desk) -> None:
         await desk.act("appointment.set", appointment=appointment, status="confirmed")
         await desk.act("appointment.set", appointment=appointment, date="2026-11-21", time="10:30")
     assert len(await desk.messages()) == 1
-    assert [one["kind"] for one in json.loads((await desk.item()).request.history)["changes"]] == ["status", "told"]
+    assert [change["kind"] for change in json.loads((await desk.item()).request.history)["changes"]] == ["status", "told"]
 
 
 async def test_a_decision_beside_the_change_that_waits_refuses_it(desk: Desk) -> None:
@@ -312,7 +312,7 @@ async def test_two_notes_are_two_notes_with_their_authors(desk: Desk) -> None:
     await desk.act("request.set", request=item.request.id, note="likes tea")
     item = await desk.act("appointment.set", appointment=item.appointment.id, note="and the window seat")
     assert item.request.note == "an old one\n\nlikes tea\n\nand the window seat"
-    notes = [(one["by"], one["text"]) for one in json.loads(item.request.history)["changes"] if one["kind"] == "note"]
+    notes = [(change["by"], change["text"]) for change in json.loads(item.request.history)["changes"] if change["kind"] == "note"]
     assert notes == [("", "an old one"), (ADMIN.actor.name, "likes tea"), (ADMIN.actor.name, "and the window seat")]
     await desk.act("request.set", request=item.request.id, note="")
     item = await desk.item()

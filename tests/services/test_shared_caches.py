@@ -119,8 +119,8 @@ async def version(db: PostgresDatabase) -> AccountVersion:
     return (await db.versioned("account", lambda _: None)).version
 
 
-def questions(found: Knowledge) -> set[str]:
-    return {entry.question for entry in found.entries}
+def questions(knowledge: Knowledge) -> set[str]:
+    return {entry.question for entry in knowledge.entries}
 
 
 @pytest.mark.postgres

@@ -62,10 +62,10 @@ async def start(db: Database) -> AsyncIterator[Callable[..., Any]]:
     async with AsyncExitStack() as stack:
 
         async def start_one(name: str, store: Any = db) -> Process:
-            made = Process(store, name)
-            stack.push_async_callback(made.die)
-            await until(lambda: made.beat._last is not None)
-            return made
+            process = Process(store, name)
+            stack.push_async_callback(process.die)
+            await until(lambda: process.beat._last is not None)
+            return process
 
         yield start_one
 
@@ -80,16 +80,16 @@ def living(path: Path) -> set[str]:
 
 
 async def test_what_the_dead_leave_is_taken_over_by_one_of_the_others(db: Database, path: Path, start: Callable[..., Any]) -> None:
-    one, two, three = await start("one"), await start("two"), await start("three")
+    first, two, three = await start("one"), await start("two"), await start("three")
     await hold(db, "one")
     await hold(db, "two")
-    one.fails = three.fails = True  # after an outage it tries again
+    first.fails = three.fails = True  # after an outage it tries again
     await two.die()
     await until(lambda: living(path) == {"one", "three"})
-    await until(lambda: one.taken + three.taken == 1)
+    await until(lambda: first.taken + three.taken == 1)
     assert rows(path, "SELECT node FROM open_turns") == rows(path, "SELECT node FROM leases") == [("one",)]
     assert await nodes.hold_lease(db, "work of two", "three")
-    await one.die()
+    await first.die()
     await until(lambda: living(path) == {"three"})
 
 
@@ -131,14 +131,14 @@ class Store:
 
 async def test_after_an_outage_nobody_is_taken_for_dead_at_once(db: Database, path: Path, start: Callable[..., Any]) -> None:
     store = Store(db)
-    one, two = await start("one", store), await start("two", store)
+    first, two = await start("one", store), await start("two", store)
     # Long enough that they may remove others.
     await asyncio.sleep(2.2)
     store.is_away = True
     await asyncio.sleep(2.2)
     store.is_away = False
-    last = one.beat._last
-    await until(lambda: one.beat._last != last)
+    last = first.beat._last
+    await until(lambda: first.beat._last != last)
     await until(lambda: two.beat._last != last)
     await asyncio.sleep(0.2)
     assert living(path) == {"one", "two"}

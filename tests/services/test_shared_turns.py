@@ -48,12 +48,12 @@ class Notices:
 @pytest.fixture
 async def processes(db: Database) -> AsyncIterator[Processes]:
     notices = Notices()
-    made = [ConversationLocks(db, notices, lambda: START) for _ in range(3)]
-    for one in made:
-        one.listen()
-    yield made
-    for one in made:
-        await one.drain(1)
+    processes = [ConversationLocks(db, notices, lambda: START) for _ in range(3)]
+    for process in processes:
+        process.listen()
+    yield processes
+    for process in processes:
+        await process.drain(1)
 
 
 async def reserve(process: ConversationLocks, conversation: ConversationKey | None = None, **fields: Any) -> HeldMessage | None:
@@ -69,9 +69,9 @@ async def limit(db: Database, messages: int, credits: int = 0) -> None:
 
 
 async def held(process: ConversationLocks, **fields: Any) -> HeldMessage:
-    found = await reserve(process, **fields)
-    assert found
-    return found
+    reservation = await reserve(process, **fields)
+    assert reservation
+    return reservation
 
 
 def number(message: HeldMessage) -> int:
@@ -82,18 +82,18 @@ def number(message: HeldMessage) -> int:
 async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: Processes) -> None:
     await limit(db, 30, credits=5)
     attempts = await asyncio.gather(*(reserve(processes[number % 3]) for number in range(100)))
-    kept = [(processes[number % 3], one) for number, one in enumerate(attempts) if one is not None]
-    assert len(kept) == 35
+    reserved = [(processes[number % 3], message) for number, message in enumerate(attempts) if message is not None]
+    assert len(reserved) == 35
     # Given back, sent, and lost with their process.
-    for process, one in kept[:10]:
-        await process.release(one)
-        await process.release(one)
-    for _, one in kept[10:20]:
-        counts = await chat(db, user_id=f"of {one.turn}", turn=one.turn)
+    for process, message in reserved[:10]:
+        await process.release(message)
+        await process.release(message)
+    for _, message in reserved[10:20]:
+        counts = await chat(db, user_id=f"of {message.turn}", turn=message.turn)
         assert counts is not None
-        one.close()
+        message.close()
     again = await asyncio.gather(*(reserve(processes[number % 3]) for number in range(20)))
-    assert sum(one is not None for one in again) == 10
+    assert sum(message is not None for message in again) == 10
 
 
 async def test_a_message_of_another_month_has_that_months_allowance(db: Database, processes: Processes) -> None:
@@ -104,8 +104,8 @@ async def test_a_message_of_another_month_has_that_months_allowance(db: Database
 
 
 async def test_an_exchange_ends_its_turn_and_that_of_a_deleted_account_as_well(db: Database, path: Path, processes: Processes) -> None:
-    one, other = await held(processes[0]), await held(processes[1])
-    await chat(db, turn=one.turn)
+    message, other = await held(processes[0]), await held(processes[1])
+    await chat(db, turn=message.turn)
     assert rows(path, "SELECT number FROM open_turns") == [(other.turn,)]
     await accounts.delete(db, "account", START)
     assert await chat(db, turn=other.turn) is None
@@ -118,15 +118,15 @@ async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_m
     inside, order = 0, []
     deadline = asyncio.get_running_loop().time() + 20
 
-    async def turn(process: ConversationLocks, one: HeldMessage) -> None:
+    async def turn(process: ConversationLocks, message: HeldMessage) -> None:
         nonlocal inside
-        async with process.lock(HERE, deadline, one):
+        async with process.lock(HERE, deadline, message):
             inside += 1
             assert inside == 1
-            order.append(number(one))
+            order.append(number(message))
             await asyncio.sleep(0.001)
             inside -= 1
-        await process.release(one)
+        await process.release(message)
 
     chance = random.Random(3)
     turns = []
@@ -140,15 +140,15 @@ async def test_turns_of_a_conversation_run_one_at_a_time_in_the_order_of_their_m
 
 async def test_other_conversations_and_new_ones_wait_for_nobody(processes: Processes) -> None:
     first, other, new = processes
-    one, two, three = await held(first, conversation=HERE), await held(other, conversation=("bot", "web", "visitor")), await held(new)
-    async with first.lock(HERE, 0, one), other.lock(("bot", "web", "visitor"), 0, two), new.lock(HERE, 0, three):
+    message, two, three = await held(first, conversation=HERE), await held(other, conversation=("bot", "web", "visitor")), await held(new)
+    async with first.lock(HERE, 0, message), other.lock(("bot", "web", "visitor"), 0, two), new.lock(HERE, 0, three):
         assert await first.locked("visitor", "bot") == [HERE, ("bot", "web", "visitor")]
         assert await other.locked("another visitor", "bot") == []
 
 
 async def test_a_lock_without_a_message_stands_in_the_same_line(processes: Processes) -> None:
     first, second, third = processes
-    one = await held(first, conversation=HERE)
+    message = await held(first, conversation=HERE)
     entered = asyncio.Event()
 
     async def erase() -> None:
@@ -162,7 +162,7 @@ async def test_a_lock_without_a_message_stands_in_the_same_line(processes: Proce
         async with lock(third, 0.1):
             pass
     assert not entered.is_set()
-    await first.release(one)
+    await first.release(message)
     await erasing
     async with lock(third, 5):
         assert await third.locked("visitor", "bot") == [HERE]
@@ -171,7 +171,7 @@ async def test_a_lock_without_a_message_stands_in_the_same_line(processes: Proce
 
 async def test_one_that_gives_up_holds_nobody_up(processes: Processes) -> None:
     first, second, third = processes
-    one = await held(first, conversation=HERE)
+    message = await held(first, conversation=HERE)
 
     async def wait(process: ConversationLocks) -> None:
         async with lock(process, 20):
@@ -182,7 +182,7 @@ async def test_one_that_gives_up_holds_nobody_up(processes: Processes) -> None:
     gives_up.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gives_up
-    await first.release(one)
+    await first.release(message)
     await stays
 
 
@@ -205,18 +205,18 @@ async def join(process: ConversationLocks, fingerprint: bytes = b"fields") -> No
 )
 async def test_those_who_join_a_turn_share_its_problem(processes: Processes, problem: ProblemError | None) -> None:
     first, second, third = processes
-    one = await held(first, key="key", fingerprint=b"fields")
+    message = await held(first, key="key", fingerprint=b"fields")
     joined = [asyncio.create_task(join(process)) for process in (second, third)]
     await asyncio.sleep(0.05)
     assert not any(task.done() for task in joined)
-    await first.release(one, problem)
+    await first.release(message, problem)
     outcomes = await asyncio.gather(*joined, return_exceptions=True)
     if problem is None:
         assert outcomes == [None, None]
     else:
         assert [outcome.as_json() for outcome in outcomes if isinstance(outcome, ProblemError)] == [problem.as_json()] * 2
     # Whoever comes later tries anew.
-    assert number(await held(second, key="key", fingerprint=b"fields")) > number(one)
+    assert number(await held(second, key="key", fingerprint=b"fields")) > number(message)
 
 
 async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: Processes) -> None:
@@ -234,18 +234,18 @@ async def test_a_key_with_a_recorded_answer_is_known(db: Database, processes: Pr
 
 
 async def test_outcomes_are_kept_for_a_while_and_then_deleted(db: Database, path: Path, processes: Processes) -> None:
-    one, other = await held(processes[0], key="key", fingerprint=b"fields"), await held(processes[1])
-    await processes[0].release(one, errors.assistant_unavailable(reason="timeout"))
+    message, other = await held(processes[0], key="key", fingerprint=b"fields"), await held(processes[1])
+    await processes[0].release(message, errors.assistant_unavailable(reason="timeout"))
     assert rows(path, "SELECT month, place FROM open_turns WHERE outcome IS NOT NULL") == [(None, None)]
     await open_turns.end(db, number(other), START + open_turns.OUTCOME_MS)
     assert rows(path, "SELECT number FROM open_turns") == []
 
 
 async def test_an_exchange_whose_turn_has_been_taken_over_is_not_written(db: Database, path: Path, processes: Processes) -> None:
-    one, other = await held(processes[0]), await held(processes[1])
-    await db.write(lambda connection: open_turns.delete(connection, number(one)))
+    message, other = await held(processes[0]), await held(processes[1])
+    await db.write(lambda connection: open_turns.delete(connection, number(message)))
     written = await asyncio.gather(
-        *(chat(db, user_id=f"of {number(turn)}", turn=number(turn)) for turn in (one, other)), return_exceptions=True
+        *(chat(db, user_id=f"of {number(turn)}", turn=number(turn)) for turn in (message, other)), return_exceptions=True
     )
     assert [type(outcome).__name__ for outcome in written] == ["StoreUnavailable", "Counts"]
     assert rows(path, "SELECT user_id FROM conversations") == [(f"of {number(other)}",)]
@@ -272,8 +272,8 @@ async def test_turns_of_a_process_that_has_ended_are_deleted(db: Database, proce
     await limit(db, 1)
     await held(processes[0], conversation=HERE)
     await db.write(lambda connection: connection.execute("DELETE FROM open_turns WHERE node = ?", (db.node or "",)).rowcount)
-    one = await held(processes[1], conversation=HERE)
-    async with processes[1].lock(HERE, 0, one):
+    message = await held(processes[1], conversation=HERE)
+    async with processes[1].lock(HERE, 0, message):
         pass
 
 
@@ -300,7 +300,7 @@ async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
     monkeypatch.setattr(conversation_locks, "END_S", 0.05)
     outage: Any = Outage(db)
     cut_off = ConversationLocks(outage, Notices(), lambda: START)
-    one = await held(cut_off, conversation=HERE)
+    message = await held(cut_off, conversation=HERE)
 
     async def wait() -> None:
         async with lock(cut_off, 20):
@@ -311,15 +311,15 @@ async def test_an_outage_refuses_those_who_wait_and_turns_end_after_it(
     outage.is_on = True
     with pytest.raises(StoreUnavailable):
         await waiting
-    await cut_off.release(one)
+    await cut_off.release(message)
     assert rows(path, "SELECT count(*) FROM open_turns") == [(2,)]
     outage.is_on = False
     async with lock(processes[0], 5):
         pass
     assert rows(path, "SELECT count(*) FROM open_turns") == [(0,)]
     # One that cannot be ended goes with its process.
-    one = await held(cut_off)
+    message = await held(cut_off)
     outage.is_on = True
-    await cut_off.release(one)
+    await cut_off.release(message)
     await cut_off.drain(1)
     assert rows(path, "SELECT count(*) FROM open_turns") == [(1,)]

@@ -33,8 +33,8 @@ async def done(app: App, name: str, **arguments: Any) -> Any:
     return await perform(app.services, ADMIN, name, arguments)
 
 
-def codes(found: doctor.Examination) -> set[str]:
-    return {finding.code for finding in found.findings}
+def codes(examination: doctor.Examination) -> set[str]:
+    return {finding.code for finding in examination.findings}
 
 
 FINDINGS = findings()
@@ -42,26 +42,26 @@ FINDINGS = findings()
 
 @pytest.mark.parametrize("code", FINDINGS)
 def test_each_finding_has_a_sentence_and_all_but_good_ones_a_remedy(code: str) -> None:
-    found, remedy = worded(FINDINGS[code])
-    assert found
+    finding, remedy = worded(FINDINGS[code])
+    assert finding
     assert bool(remedy) == (FINDINGS[code].state != OK)
 
 
 def test_there_is_no_sentence_without_its_finding() -> None:
     written = [key.partition("_") for key in translations.section("doctor")]
     assert {code for kind, _, code in written if kind == "found"} == FINDINGS.keys()
-    assert {code for kind, _, code in written if kind == "remedy" and code} == {code for code, one in FINDINGS.items() if one.state != OK}
+    assert {code for kind, _, code in written if kind == "remedy" and code} == {code for code, row in FINDINGS.items() if row.state != OK}
 
 
 @pytest.mark.sqlite
 async def test_the_running_service_examines_itself(app: App) -> None:
-    found = await done(app, "doctor.run")
-    assert codes(found) >= {"database_good", "master_key_good", "service_running", "egress_opened"}
-    assert found.faults == []
+    examination = await done(app, "doctor.run")
+    assert codes(examination) >= {"database_good", "master_key_good", "service_running", "egress_opened"}
+    assert examination.faults == []
     (app.config.data_dir / "master.key").chmod(0o644)
-    found = await done(app, "doctor.run")
-    assert [fault.code for fault in found.faults] == ["master_key_exposed"]
-    assert found.faults[0].facts == {"file": str(app.config.data_dir / "master.key")}
+    examination = await done(app, "doctor.run")
+    assert [fault.code for fault in examination.faults] == ["master_key_exposed"]
+    assert examination.faults[0].facts == {"file": str(app.config.data_dir / "master.key")}
 
 
 async def test_the_latest_examination_is_cached_and_renewed_once_it_is_old(app: App, clock: FakeClock) -> None:
@@ -95,9 +95,9 @@ async def test_an_examination_that_hangs_ends_in_time_with_what_it_found(app: Ap
 
     monkeypatch.setattr(doctor, "LIMIT_S", 0.05)
     monkeypatch.setattr(doctor, "examine", hangs)
-    found = await done(app, "doctor.run")
+    examination = await done(app, "doctor.run")
     blocked.set()
-    assert [finding.code for finding in found.findings] == ["configuration_absent", "examination_unfinished"]
+    assert [finding.code for finding in examination.findings] == ["configuration_absent", "examination_unfinished"]
 
 
 async def test_a_configuration_that_was_broken_since_the_start_is_a_fault(app: App, tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ async def test_a_backup_is_made_listed_read_and_valid(app: App, caller: Caller, 
     clock.advance(1)
     second = await done(app, "backup.create", keep=True, with_master_key=True)
     listed = await done(app, "backup.list")
-    assert [one.name for one in listed] == [second.draft.name, first.draft.name]
-    assert [one.size for one in listed] == [second.size, first.size]
+    assert [file.name for file in listed] == [second.draft.name, first.draft.name]
+    assert [file.size for file in listed] == [second.size, first.size]
     pieces = await done(app, "backup.read", backup=listed[0].name)
     verified = backups.verify(BytesIO(b"".join([piece async for piece in pieces])), "copy")
     assert (verified.faults, verified.counts["messages"]) == ([], 2)
@@ -174,7 +174,7 @@ async def test_version_place_and_size_are_shown(app: App, clock: FakeClock) -> N
 
 
 async def test_licences_of_all_that_is_needed_are_listed(app: App) -> None:
-    found = {one.name.lower(): one for one in await done(app, "license.list")}
-    assert {"aiohttp", "click", "cryptography"} <= found.keys()
-    assert "chatsvc" not in found
-    assert all(one.version and one.text for name, one in found.items() if name in ("aiohttp", "click"))
+    by_name = {package.name.lower(): package for package in await done(app, "license.list")}
+    assert {"aiohttp", "click", "cryptography"} <= by_name.keys()
+    assert "chatsvc" not in by_name
+    assert all(package.version and package.text for name, package in by_name.items() if name in ("aiohttp", "click"))

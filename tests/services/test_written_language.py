@@ -21,12 +21,12 @@ from tests.fakes import ADMIN
 async def test_an_entry_has_the_language_of_its_text(caller: conftest.Caller, question: str, answer: str, language: str) -> None:
     services = caller.app.services
     await perform(services, ADMIN, "bot.set", {"bot": caller.bot, "language": "tr"})
-    made = await perform(services, ADMIN, "knowledge.set", {"bot": caller.bot, "question": question, "answer": answer})
-    assert made.language == language
-    said = {"bot": caller.bot, "entry": made.id, "question": "Parken?", "answer": "Ja.", "language": "de"}
-    assert (await perform(services, ADMIN, "knowledge.set", said)).language == "de"
-    kept = {"bot": caller.bot, "entry": made.id, "question": question, "answer": answer}
-    assert (await perform(services, ADMIN, "knowledge.set", kept)).language == "de"
+    entry = await perform(services, ADMIN, "knowledge.set", {"bot": caller.bot, "question": question, "answer": answer})
+    assert entry.language == language
+    changed = {"bot": caller.bot, "entry": entry.id, "question": "Parken?", "answer": "Ja.", "language": "de"}
+    assert (await perform(services, ADMIN, "knowledge.set", changed)).language == "de"
+    unchanged = {"bot": caller.bot, "entry": entry.id, "question": question, "answer": answer}
+    assert (await perform(services, ADMIN, "knowledge.set", unchanged)).language == "de"
 
 
 ENGLISH, TURKISH = (
