@@ -30,7 +30,7 @@ KINDS: dict[str, Open] = {"group commit": open_group, "one thread": open_single}
 
 
 @pytest.fixture
-def place(postgres: Postgres) -> PostgresTarget:
+def postgres_target(postgres: Postgres) -> PostgresTarget:
     """An empty database of PostgreSQL."""
     return postgres.target(postgres.new_database())
 

@@ -22,7 +22,7 @@ Rows = list[tuple[Any, ...]]
 
 def _numbered(statement: str) -> str:
     """Write `?1` for `:1`, which PostgreSQL's dialect does not take for a name."""
-    return re.sub(r"'[^']*'|:(\d)", lambda found: f"?{found[1]}" if found[1] else found[0], statement)
+    return re.sub(r"'[^']*'|:(\d)", lambda match: f"?{match[1]}" if match[1] else match[0], statement)
 
 
 def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:

@@ -38,8 +38,8 @@ def whole(path: Path, tmp_path: Path) -> Path:
 
     in_database(path, fill)
     file = tmp_path / "whole.backup"
-    made = backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1")
-    assert made.counts["bots"] == 1
+    copy = backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1")
+    assert copy.counts["bots"] == 1
     return file
 
 
@@ -49,11 +49,11 @@ def examined(file: Path, *keys: bytes, contained: bool = True) -> Backup:
 
 
 def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Path) -> None:
-    found = examined(whole, b"x" * 32, RAW)
-    assert (found.faults, found.authenticated, found.check) == ([], True, KEY.check)
+    examination = examined(whole, b"x" * 32, RAW)
+    assert (examination.faults, examination.authenticated, examination.check) == ([], True, KEY.check)
     for keys in ([], [b"x" * 32]):
-        found = examined(whole, *keys)
-        assert (found.faults, found.authenticated) == ([], False)
+        examination = examined(whole, *keys)
+        assert (examination.faults, examination.authenticated) == ([], False)
 
 
 def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_asked_for(whole: Path, path: Path) -> None:
@@ -70,11 +70,11 @@ def test_whatever_bit_of_a_backup_is_changed_it_is_refused(whole: Path) -> None:
     # Every byte of the trailer, and as many of the database before it.
     places = [*range(trailer.size, len(content)), *(chance.randrange(trailer.size) for _ in range(600))]
     damaged = whole.with_name("damaged")
-    for place in places:
+    for position in places:
         changed = bytearray(content)
-        changed[place] ^= 1 << chance.randrange(8)
+        changed[position] ^= 1 << chance.randrange(8)
         damaged.write_bytes(changed)
-        assert examined(damaged, RAW).faults, place
+        assert examined(damaged, RAW).faults, position
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 4096])
@@ -118,9 +118,9 @@ FORGERIES = {
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_key(whole: Path, forgery: str) -> None:
     forged(whole, run(FORGERIES[forgery]))
-    found = examined(whole)
-    assert found.faults
-    assert not found.authenticated
+    examination = examined(whole)
+    assert examination.faults
+    assert not examination.authenticated
 
 
 @pytest.mark.parametrize("made_at", [10**30, float("inf"), "now", None])
@@ -170,9 +170,9 @@ def test_an_upgrade_backs_up_first(path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(StoreUnavailable, match="master key"):
         open_writer(path)
     open_writer(path, KEY).close()
-    (kept,) = path.parent.glob("before-upgrade-*.backup")
-    found = examined(kept, RAW)
-    assert (found.faults, found.schema_version, found.authenticated) == ([], BASE, True)
+    (earlier,) = path.parent.glob("before-upgrade-*.backup")
+    examination = examined(earlier, RAW)
+    assert (examination.faults, examination.schema_version, examination.authenticated) == ([], BASE, True)
 
 
 def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

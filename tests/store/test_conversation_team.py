@@ -23,13 +23,13 @@ async def listed(db: Database, after: tuple[int, int] | None = None, **chosen: o
 
 async def visitors(db: Database, **chosen: object) -> list[str]:
     """The visitors of all pages of a list."""
-    found, after = [], None
+    ids, after = [], None
     while True:
         page = await listed(db, after, **chosen)
-        found += [conversation.user_id for conversation, _ in page.rows]
+        ids += [conversation.user_id for conversation, _ in page.rows]
         after = page.next
         if after is None:
-            return found
+            return ids
 
 
 async def everything(db: Database) -> list[tuple[Conversation, int]]:
@@ -54,10 +54,10 @@ async def unread(db: Database, operator: str) -> dict[str, int]:
 
 async def see(db: Database, visitor: str, operator: str) -> None:
     """Open the visitor's conversation."""
-    (found,) = [one for one, _ in await everything(db) if one.user_id == visitor]
-    view = await conversation_view.read(db, None, found.id, 20, operator)
+    (conversation,) = [row for row, _ in await everything(db) if row.user_id == visitor]
+    view = await conversation_view.read(db, None, conversation.id, 20, operator)
     assert view is not None
-    await conversation_team.see(db, None, found.id, operator, view.messages[-1].number)
+    await conversation_team.see(db, None, conversation.id, operator, view.messages[-1].number)
 
 
 async def test_each_operator_has_unread_messages_of_visitors_until_the_conversation_is_opened(db: Database) -> None:
@@ -128,7 +128,7 @@ async def test_what_is_set_aside_comes_back_with_its_time_or_a_message(db: Datab
     is_open = {"open_only": True, "without_first": True}
 
     async def lists() -> list[list[str]]:
-        return [await visitors(db, **is_open), *[await visitors(db, status=one) for one in ("resolved", "snoozed", "back")]]
+        return [await visitors(db, **is_open), *[await visitors(db, status=status) for status in ("resolved", "snoozed", "back")]]
 
     assert await lists() == [["v3"], ["v0"], ["v2", "v1"], []]
     await conversation_team.wake(db, START + 100)
@@ -182,8 +182,8 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
 
     await operators.remove(db, "ada")
     assert await left() == (1, 1)
-    (place,) = await erasure.conversations(db, "v1", None)
-    while await erasure.some_of(db, place):
+    (position,) = await erasure.conversations(db, "v1", None)
+    while await erasure.some_of(db, position):
         pass
     assert await left() == (0, 0)
 

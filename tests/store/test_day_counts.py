@@ -98,17 +98,17 @@ async def test_a_thumb_that_turns_is_counted_once(db: Database, path: Path) -> N
 
 async def test_a_hand_over_and_the_first_words_of_a_person_are_counted_once(db: Database) -> None:
     await furnish(db)
-    found = await wait(db, START)
-    assert await handling.take(db, None, found, ECE, START + 20_000, lambda _: None)
-    await answer(db, found, START + 90_000)
-    await answer(db, found, START + 400_000)
+    waits = await wait(db, START)
+    assert await handling.take(db, None, waits, ECE, START + 20_000, lambda _: None)
+    await answer(db, waits, START + 90_000)
+    await answer(db, waits, START + 400_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (1, {"90 operator": 1})
     # Given back before anybody wrote, then taken without having been waited for.
-    assert await handling.release(db, None, found, lambda _: None)
+    assert await handling.release(db, None, waits, lambda _: None)
     await wait(db, START + 500_000)
-    assert await handling.release(db, None, found, lambda _: None)
-    await answer(db, found, START + 900_000)
+    assert await handling.release(db, None, waits, lambda _: None)
+    await answer(db, waits, START + 900_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (3, {"90 operator": 1})
 
@@ -117,8 +117,8 @@ async def test_erasure_keeps_the_counts_and_retention_deletes_old_ones(db: Datab
     await furnish(db)
     await capture(db, "first")
     before = rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name")
-    for place in await erasure.conversations(db, "first", None):
-        while await erasure.some_of(db, place) is not None:
+    for conversation in await erasure.conversations(db, "first", None):
+        while await erasure.some_of(db, conversation) is not None:
             pass
     assert rows(path, "SELECT count(*) FROM conversations") == [(0,)]
     assert rows(path, "SELECT name, day, item, times FROM day_counts ORDER BY name") == before
@@ -136,7 +136,7 @@ async def test_the_entries_that_answered_most_stand_first_and_deleted_ones_nowhe
             await exchanges.record(db, new_exchange(bot, user_id=f"{number}")._replace(entry=entries[bot]))
     await exchanges.record(db, new_exchange()._replace(entry="deleted since"))
     used = (await of_days(db)).entries
-    assert [(one.bot_id, one.entry_id, one.question, one.times) for one in used] == [
+    assert [(use.bot_id, use.entry_id, use.question, use.times) for use in used] == [
         ("other", entries["other"], "question of other", 2),
         ("bot", entries["bot"], "question of bot", 1),
     ]

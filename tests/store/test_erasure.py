@@ -50,11 +50,11 @@ async def hook(db: Database) -> None:
 
 async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     total = Erased()
-    found = await erasure.conversations(db, user_id, bot)
-    for place in found:
-        while (some := await erasure.some_of(db, place)) is not None:
+    positions = await erasure.conversations(db, user_id, bot)
+    for position in positions:
+        while (some := await erasure.some_of(db, position)) is not None:
             total = total.plus(some)
-    for bot_id in {bot_id for bot_id, *_ in found}:
+    for bot_id in {bot_id for bot_id, *_ in positions}:
         await erasure.forget_answers(db, user_id, bot_id, START + 10_000)
     return total
 
@@ -136,12 +136,12 @@ async def test_a_long_conversation_goes_in_batches_that_leave_its_count_right(
     await furnish(db)
     for i in range(5):
         await say(db, "v", f"text {i}", captured=i < 2)
-    (place,) = await erasure.conversations(db, "v", None)
+    (conversation,) = await erasure.conversations(db, "v", None)
     steps = []
-    while (some := await erasure.some_of(db, place)) is not None:
+    while (some := await erasure.some_of(db, conversation)) is not None:
         steps.append(some)
-        kept = rows(path, "SELECT message_count, (SELECT count(*) FROM messages) FROM conversations")
-        assert all(count == there for count, there in kept)
+        counts = rows(path, "SELECT message_count, (SELECT count(*) FROM messages) FROM conversations")
+        assert all(count == there for count, there in counts)
     assert steps == [Erased(requests=2, appointments=2), Erased(messages=4), Erased(messages=4), Erased(conversations=1, messages=2)]
 
 

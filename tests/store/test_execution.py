@@ -21,11 +21,11 @@ def connection(postgres: Postgres) -> Iterator[PostgresConnection]:
 
 def test_results_of_a_pipeline_come_when_they_are_asked_for_in_any_order(connection: PostgresConnection) -> None:
     with connection.pipeline():
-        one, other = (connection.execute("SELECT ? UNION ALL SELECT 9", (value,)) for value in (1, 2))
+        first, other = (connection.execute("SELECT ? UNION ALL SELECT 9", (value,)) for value in (1, 2))
         nothing = connection.execute("CREATE TABLE numbers (number bigint)")
         assert other.fetchone() == (2,)
         assert (other.fetchall(), other.fetchone()) == ([(9,)], None)
-        assert list(one) == [(1,), (9,)]
+        assert list(first) == [(1,), (9,)]
         with connection.pipeline():
             written = connection.execute("INSERT INTO numbers VALUES (?), (?)", (1, 2))
         assert (nothing.rowcount, written.rowcount) == (-1, 2)

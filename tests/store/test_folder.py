@@ -35,9 +35,9 @@ async def test_all_files_of_a_running_service_are_its_owners_alone(open_db: Open
     open_master_key(folder)
     db = await open_db(folder.database)
     await db.write(note("a"))
-    found = modes(folder.path)
-    assert {"chatsvc.db", "chatsvc.db-wal", "chatsvc.db-shm", "master.key", "lock"} <= set(found)
-    assert {name: mode for name, mode in found.items() if mode != (0o700 if name == "data" else 0o600)} == {}
+    found_modes = modes(folder.path)
+    assert {"chatsvc.db", "chatsvc.db-wal", "chatsvc.db-shm", "master.key", "lock"} <= set(found_modes)
+    assert {name: mode for name, mode in found_modes.items() if mode != (0o700 if name == "data" else 0o600)} == {}
     await db.close()
     os.close(lock)
 

@@ -146,11 +146,11 @@ async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(
 
 async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: StoreDatabase) -> None:
     held = [Held() for _ in range(4)]
-    reading = [asyncio.create_task(group.read(one)) for one in held]
+    reading = [asyncio.create_task(group.read(statement)) for statement in held]
     await asyncio.to_thread(held[1].busy.wait, 10)
     assert await asyncio.wait_for(group.read(names, is_quick=True), 5) == []
-    for one in held:
-        one.let_go.set()
+    for statement in held:
+        statement.let_go.set()
     assert await asyncio.gather(*reading) == ["held"] * 4
 
 
@@ -190,10 +190,10 @@ async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and
     applied: list[str] = []
     units = [note(f"{i}", b"x" * (10 if i % 2 else 50_000)) for i in range(6)]
     results = await behind_a_busy_writer(group, units, applied.append)
-    told = [result for result in results if isinstance(result, str)]
+    messages = [result for result in results if isinstance(result, str)]
     assert all(isinstance(result, StoreUnavailable) for result in results[::2])
-    assert applied == told
-    assert [name for (name,) in rows(path, "SELECT name FROM store_facts ORDER BY name")] == told
+    assert applied == messages
+    assert [name for (name,) in rows(path, "SELECT name FROM store_facts ORDER BY name")] == messages
 
 
 async def test_closing_lets_the_units_that_wait_be_written(path: Path) -> None:

@@ -27,7 +27,7 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
 
     async def work(db: Database) -> list[str]:
         await furnish(db, "a", ["a1"])
-        said = []
+        texts = []
         for m in (
             message("a1", "v1", "k1", most=2),
             message("a1", "v1", "k2", most=2),
@@ -37,10 +37,10 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
             message("a1", "v3", "k1", day=1, most=2),
         ):
             try:
-                said.append("stored" if await channel_messages.store(db, m) else "erased")
+                texts.append("stored" if await channel_messages.store(db, m) else "erased")
             except TooManyConversations:
-                said.append("refused")
-        return said
+                texts.append("refused")
+        return texts
 
     assert in_database(path, work) == ["stored"] * 3 + ["refused", "stored", "stored"]
     assert rows(path, "SELECT conversations, begun FROM conversation_counts") == [(3, 1)]

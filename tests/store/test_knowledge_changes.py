@@ -22,20 +22,20 @@ def entry(question: str, answer: str = "answer") -> Entry:
 
 
 async def add(db: Database, *questions: str, synonyms: Sequence[Synonyms] = ()) -> str:
-    made = origin()
-    await knowledge.replace(db, "bot", [knowledge.FromFile("faq.md", list(map(entry, questions)), synonyms)], made)
-    return made.id
+    change = origin()
+    await knowledge.replace(db, "bot", [knowledge.FromFile("faq.md", list(map(entry, questions)), synonyms)], change)
+    return change.id
 
 
 async def undo(db: Database, change: str) -> str:
-    made = origin()
-    assert await knowledge_changes.undo(db, "bot", change, made)
-    return made.id
+    undoing = origin()
+    assert await knowledge_changes.undo(db, "bot", change, undoing)
+    return undoing.id
 
 
 async def present(db: Database) -> list[str]:
     whole = await knowledge.whole(db, "bot")
-    return [one.question for one in whole.entries] + [word for group in whole.synonyms for word in group.words]
+    return [entry.question for entry in whole.entries] + [word for group in whole.synonyms for word in group.words]
 
 
 async def history(db: Database) -> list[KnowledgeChange]:
@@ -53,7 +53,7 @@ async def test_each_kind_of_change_is_recorded_and_can_be_taken_back_and_done_ag
     await undo(db, undone)
     assert await present(db) == ["question of bot", "c", "words of bot", "b"]
     rows = await history(db)
-    assert [(one.kind, one.title, one.before, one.after, one.undone) for one in rows] == [
+    assert [(row.kind, row.title, row.before, row.after, row.undone) for row in rows] == [
         ("undo", "faq.md", 2, 1, False),
         ("undo", "faq.md", 1, 2, True),
         ("add", "faq.md", 2, 1, False),
@@ -68,12 +68,12 @@ async def test_each_kind_of_change_is_recorded_and_can_be_taken_back_and_done_ag
 
 async def test_one_entry_is_created_changed_and_removed_and_each_step_goes_back(db: Database) -> None:
     await furnish(db)
-    made, created = entry("new")._replace(source=None), origin()
-    await knowledge.create(db, "bot", made, created)
+    item, created = entry("new")._replace(source=None), origin()
+    await knowledge.create(db, "bot", item, created)
     changed = origin()
-    assert await knowledge.update(db, "bot", made.id, lambda one: one._replace(answer="better"), changed)
+    assert await knowledge.update(db, "bot", item.id, lambda item: item._replace(answer="better"), changed)
     removed = origin()
-    assert await knowledge.remove(db, "bot", made.id, removed)
+    assert await knowledge.remove(db, "bot", item.id, removed)
     with pytest.raises(NotUndoable):
         await undo(db, changed.id)
     await undo(db, removed.id)
@@ -81,12 +81,12 @@ async def test_one_entry_is_created_changed_and_removed_and_each_step_goes_back(
     assert content is not None
     assert (content.before[0].answer, content.after[0].answer) == ("answer", "better")
     await undo(db, changed.id)
-    assert [one.answer for one in await knowledge.entries(db, "bot")] == ["answer of bot", "answer"]
+    assert [entry.answer for entry in await knowledge.entries(db, "bot")] == ["answer of bot", "answer"]
     await undo(db, created.id)
     assert await present(db) == ["question of bot", "words of bot", "b"]
     with pytest.raises(NotUndoable):
         await undo(db, created.id)
-    assert await knowledge.update(db, "bot", made.id, lambda one: one, origin()) is None
+    assert await knowledge.update(db, "bot", item.id, lambda entry: entry, origin()) is None
 
 
 async def test_an_entry_keeps_its_place_and_an_equal_one_is_no_change(db: Database) -> None:
@@ -94,9 +94,9 @@ async def test_an_entry_keeps_its_place_and_an_equal_one_is_no_change(db: Databa
     await add(db, "a", "b", "c")
     b = (await knowledge.entries(db, "bot"))[2]
     count = len(await history(db))
-    await knowledge.update(db, "bot", b.id, lambda one: one, origin())
+    await knowledge.update(db, "bot", b.id, lambda entry: entry, origin())
     assert len(await history(db)) == count
-    await knowledge.update(db, "bot", b.id, lambda one: one._replace(question="b2"), origin())
+    await knowledge.update(db, "bot", b.id, lambda entry: entry._replace(question="b2"), origin())
     gone = origin()
     await knowledge.remove(db, "bot", b.id, gone)
     await undo(db, gone.id)
@@ -124,8 +124,8 @@ async def test_the_history_is_the_bots_own_and_bounded(db: Database, monkeypatch
     monkeypatch.setattr(knowledge_changes, "MOST_CHANGES", 3)
     for at in range(5):
         await knowledge.create(db, "bot", entry(str(at)), origin(START + at))
-    assert [one.title for one in await history(db)] == ["4", "3", "2"]
+    assert [change.title for change in await history(db)] == ["4", "3", "2"]
     monkeypatch.setattr(knowledge_changes, "MOST_BYTES", 1)
     await knowledge.create(db, "bot", entry("5"), origin())
-    assert [one.title for one in await history(db)] == ["5"]
+    assert [change.title for change in await history(db)] == ["5"]
     assert len(await knowledge_changes.page(db, "other", 10)) == 1

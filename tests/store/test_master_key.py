@@ -29,9 +29,9 @@ GIVEN = "5a" * 32
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    made = Folder(tmp_path / "data")
-    made.prepare()
-    return made
+    folder = Folder(tmp_path / "data")
+    folder.prepare()
+    return folder
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_a_given_key_is_rotated_to_one_that_is_given_too(folder: Folder, setting
 
 
 async def test_a_key_that_another_process_has_changed_meanwhile_is_not_changed_again(open_db: Open, tmp_path: Path) -> None:
-    first, second, third = (MasterKey(bytes([place]) * 32) for place in range(3))
+    first, second, third = (MasterKey(bytes([number]) * 32) for number in range(3))
     db = await open_db(tmp_path / "chatsvc.db")
     await facts.belongs_to(db, first)
     assert await sealing.reseal(db, first, second.check, lambda *_: None) == (0, 0)

@@ -154,7 +154,9 @@ def test_every_foreign_key_has_an_index_that_begins_with_its_column(path: Path) 
             indexed.add((table, rows(path, f"PRAGMA index_info({index})")[0][2]))
         # A single INTEGER PRIMARY KEY is the table's own order, which is no index of its own.
         indexed |= {
-            (table, column) for _, column, kind, _, _, place in rows(path, f"PRAGMA table_info({table})") if (kind, place) == ("INTEGER", 1)
+            (table, column)
+            for _, column, kind, _, _, position in rows(path, f"PRAGMA table_info({table})")
+            if (kind, position) == ("INTEGER", 1)
         }
     assert keys <= indexed
 

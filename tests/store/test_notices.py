@@ -19,19 +19,19 @@ Open = Callable[[str], Awaitable[ConversationEvents]]
 
 
 @pytest.fixture
-async def events(place: PostgresTarget) -> AsyncIterator[Open]:
+async def events(postgres_target: PostgresTarget) -> AsyncIterator[Open]:
     """Make the events of a process, which hears the others."""
     async with AsyncExitStack() as stack:
 
         async def open_one(node: str) -> ConversationEvents:
-            aside = AsideConnection(place, node)
+            aside = AsideConnection(postgres_target, node)
             stack.push_async_callback(aside.close)
-            made = PostgresNotices(place, aside, node)
-            stack.push_async_callback(made.close)
+            notices = PostgresNotices(postgres_target, aside, node)
+            stack.push_async_callback(notices.close)
             listening = asyncio.Event()
-            made.listen(lambda _: None, listening.set)
+            notices.listen(lambda _: None, listening.set)
             await asyncio.wait_for(listening.wait(), 10)
-            shared = ConversationEvents(made)
+            shared = ConversationEvents(notices)
             shared.listen()
             return shared
 
@@ -39,12 +39,12 @@ async def events(place: PostgresTarget) -> AsyncIterator[Open]:
 
 
 async def test_news_and_nothing_else_wake_those_who_wait_at_another_process(events: Open) -> None:
-    one, other = await events("one"), await events("other")
+    first, other = await events("one"), await events("other")
     noticed: list[object] = []
     other.observers.append(noticed.append)
-    async with one.waiting_for(HERE) as here, other.waiting_for(HERE) as there:
-        one._tell("another kind")
-        one.notify(HERE)
+    async with first.waiting_for(HERE) as here, other.waiting_for(HERE) as there:
+        first._tell("another kind")
+        first.notify(HERE)
         assert here.is_set()
         began = time.monotonic()
         await asyncio.wait_for(there.wait(), 10)
@@ -53,20 +53,20 @@ async def test_news_and_nothing_else_wake_those_who_wait_at_another_process(even
 
 
 async def test_those_who_type_are_seen_at_another_process(events: Open) -> None:
-    one, other = await events("one"), await events("other")
-    one.type(HERE, VISITOR)
-    one.type(HERE, VISITOR)
-    one.type(HERE, OPERATOR)
+    first, other = await events("one"), await events("other")
+    first.type(HERE, VISITOR)
+    first.type(HERE, VISITOR)
+    first.type(HERE, OPERATOR)
     await until(lambda: other.is_typing(HERE, VISITOR) and other.is_typing(HERE, OPERATOR))
-    one.stop_typing(HERE, VISITOR)
+    first.stop_typing(HERE, VISITOR)
     await until(lambda: not other.is_typing(HERE, VISITOR))
-    assert one.is_typing(HERE, OPERATOR)
+    assert first.is_typing(HERE, OPERATOR)
 
 
 async def test_one_that_stops_wakes_nobody_elsewhere(events: Open) -> None:
-    one, other = await events("one"), await events("other")
-    async with one.waiting_for(HERE) as here, other.waiting_for(HERE):
-        one.close()
+    first, other = await events("one"), await events("other")
+    async with first.waiting_for(HERE) as here, other.waiting_for(HERE):
+        first.close()
         assert here.is_set()
         other.notify(("bot", "web", "another"))
         await asyncio.sleep(0.1)
@@ -74,12 +74,12 @@ async def test_one_that_stops_wakes_nobody_elsewhere(events: Open) -> None:
 
 
 async def test_after_a_break_all_are_woken_and_news_come_again(
-    events: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+    events: Open, postgres_target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notices, "PAUSE_S", 0.05)
-    one, other = await events("one"), await events("other")
+    first, other = await events("one"), await events("other")
     async with other.waiting_for(HERE) as there:
-        connection = connect(place, writes=False)
+        connection = connect(postgres_target, writes=False)
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
@@ -88,5 +88,5 @@ async def test_after_a_break_all_are_woken_and_news_come_again(
         assert other.waiting == 0
     async with asyncio.timeout(20), other.waiting_for(HERE):
         while other.waiting:
-            one.notify(HERE)
+            first.notify(HERE)
             await asyncio.sleep(0.05)

@@ -23,20 +23,20 @@ from tests.store.support import chat, furnish
 def server() -> Iterator[Postgres]:
     """A PostgreSQL that tests may stop and start."""
     require_programs()
-    with Postgres() as made:
-        yield made
+    with Postgres() as server:
+        yield server
 
 
 @pytest.fixture
-def place(server: Postgres) -> PostgresTarget:
+def postgres_target(server: Postgres) -> PostgresTarget:
     """An empty database."""
     return server.target(server.new_database())
 
 
 @pytest.fixture
-async def db(place: PostgresTarget) -> AsyncIterator[PostgresDatabase]:
+async def db(postgres_target: PostgresTarget) -> AsyncIterator[PostgresDatabase]:
     """An open database with an account and a bot."""
-    opened = await PostgresDatabase.open(place, node=new_node())
+    opened = await PostgresDatabase.open(postgres_target, node=new_node())
     await furnish(opened)
     yield opened
     await opened.close()
@@ -56,9 +56,9 @@ async def recovered(db: PostgresDatabase, within_s: float) -> None:
 
 
 async def test_a_process_whose_session_broke_goes_on_and_ends_where_a_newer_version_works(
-    server: Postgres, place: PostgresTarget, db: PostgresDatabase
+    server: Postgres, postgres_target: PostgresTarget, db: PostgresDatabase
 ) -> None:
-    admin = psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True)
+    admin = psycopg.connect(host=str(server.folder), user="admin", dbname=postgres_target.parameters["dbname"], autocommit=True)
     with admin:
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
         await recovered(db, 10)
@@ -93,12 +93,12 @@ async def test_a_server_that_is_started_anew_is_used_again(server: Postgres, db:
     await recovered(db, 20)
 
 
-async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Postgres, place: PostgresTarget) -> None:
-    db = await PostgresDatabase.open(place, readers=0, node=new_node())
+async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Postgres, postgres_target: PostgresTarget) -> None:
+    db = await PostgresDatabase.open(postgres_target, readers=0, node=new_node())
     await db.write(lambda connection: connection.execute("UPDATE chatsvc_schema SET version = 999"))
     await db.close()
     with pytest.raises(SchemaTooNew, match="install the newer chatsvc again"):
-        await PostgresDatabase.open(place, node=new_node())
+        await PostgresDatabase.open(postgres_target, node=new_node())
     other = server.target(server.new_database())
     with psycopg.connect(host=str(server.folder), user="chatsvc", dbname=other.parameters["dbname"]) as connection:
         connection.execute("CREATE TABLE orders (id int)")
@@ -106,14 +106,18 @@ async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Po
         await PostgresDatabase.open(other, node=new_node())
 
 
-async def test_an_address_that_leads_nowhere_is_refused_in_one_line(place: PostgresTarget) -> None:
+async def test_an_address_that_leads_nowhere_is_refused_in_one_line(postgres_target: PostgresTarget) -> None:
     with pytest.raises(StoreUnavailable, match="does not exist") as caught:
-        await PostgresDatabase.open(PostgresTarget({**place.parameters, "dbname": "missing"}, place.name), node=new_node())
+        await PostgresDatabase.open(
+            PostgresTarget({**postgres_target.parameters, "dbname": "missing"}, postgres_target.name), node=new_node()
+        )
     assert "\n" not in str(caught.value)
 
 
-async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(place: PostgresTarget) -> None:
-    db = await PostgresDatabase.open(place._replace(parameters={**place.parameters, "target_session_attrs": "read-write"}), node=new_node())
+async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(postgres_target: PostgresTarget) -> None:
+    db = await PostgresDatabase.open(
+        postgres_target._replace(parameters={**postgres_target.parameters, "target_session_attrs": "read-write"}), node=new_node()
+    )
     await furnish(db)
     assert await db.read(lambda connection: connection.execute("SELECT count(*) FROM bots").fetchone()[0]) == 1
     with pytest.raises(StoreUnavailable, match="read-only"):
@@ -122,23 +126,23 @@ async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(place: 
 
 
 async def test_variables_of_libpq_choose_no_other_server_and_stay_in_the_environment(
-    place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+    postgres_target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variables = {"PGOPTIONS": "-c default_transaction_read_only=on", "PGPORT": "1", "PGHOSTADDR": "192.0.2.1", "PGSSLMODE": "verify-full"}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    db = await PostgresDatabase.open(place, readers=0, node=new_node())
+    db = await PostgresDatabase.open(postgres_target, readers=0, node=new_node())
     await furnish(db)
     await db.close()
     assert {name: os.environ.get(name) for name in variables} == variables
     monkeypatch.setenv("PGSERVICE", "another")
     with pytest.raises(StoreUnavailable, match="unset that variable"):
-        await PostgresDatabase.open(place, readers=0, node=new_node())
+        await PostgresDatabase.open(postgres_target, readers=0, node=new_node())
 
 
 async def test_a_fault_of_one_unit_leaves_the_others_of_its_batch(db: PostgresDatabase) -> None:
     results = await asyncio.gather(chat(db), furnish(db), chat(db, user_id="other"), return_exceptions=True)
-    assert [type(one).__name__ for one in results] == ["Counts", "ConstraintViolated", "Counts"]
+    assert [type(result).__name__ for result in results] == ["Counts", "ConstraintViolated", "Counts"]
     with pytest.raises(ConstraintViolated) as caught:
         await furnish(db)
     assert "account" not in str(caught.value).replace("accounts", "")
@@ -181,7 +185,7 @@ async def test_a_read_that_fails_fails_alone_and_a_closed_store_refuses(db: Post
 
     for _ in range(3):
         results = await asyncio.gather(*(db.read(unit) for unit in (right, wrong, right, wrong, right)), return_exceptions=True)
-        assert [type(one).__name__ for one in results] == ["tuple", "StoreFault", "tuple", "StoreFault", "tuple"]
+        assert [type(result).__name__ for result in results] == ["tuple", "StoreFault", "tuple", "StoreFault", "tuple"]
     with pytest.raises(StoreFault):
         await db.read(lambda connection: connection.execute("SELECT :a", {"b": 1}))
     await db.purge()
@@ -191,15 +195,15 @@ async def test_a_read_that_fails_fails_alone_and_a_closed_store_refuses(db: Post
 
 
 async def test_a_schema_that_the_user_cannot_use_and_an_old_server_are_refused(
-    server: Postgres, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+    server: Postgres, postgres_target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True) as admin:
+    with psycopg.connect(host=str(server.folder), user="admin", dbname=postgres_target.parameters["dbname"], autocommit=True) as admin:
         admin.execute("DROP SCHEMA public CASCADE")
     with pytest.raises(StoreUnavailable, match="no schema that this user can use"):
-        await PostgresDatabase.open(place, node=new_node())
+        await PostgresDatabase.open(postgres_target, node=new_node())
     monkeypatch.setattr(connection, "OLDEST", 99)
     with pytest.raises(StoreUnavailable, match="needs PostgreSQL 99 or newer"):
-        await PostgresDatabase.open(place, node=new_node())
+        await PostgresDatabase.open(postgres_target, node=new_node())
 
 
 def test_connections_to_other_machines_are_encrypted_and_verified() -> None:

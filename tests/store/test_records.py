@@ -55,7 +55,7 @@ async def test_credits_pay_for_what_the_plan_does_not_and_never_go_below_none(db
     await furnish(db)
     await accounts.update(db, "account", {"messages_limit": 1, "message_credits": 2})
     counts = [await chat(db) for _ in range(4)]
-    assert [(c.month_used, c.credits) for c in counts if c] == [(1, 2), (2, 1), (3, 0), (4, 0)]
+    assert [(count.month_used, count.credits) for count in counts if count] == [(1, 2), (2, 1), (3, 0), (4, 0)]
     december = await chat(db, month="2026-12")
     assert december == exchanges.Counts(1, 0, 5)
 
@@ -74,8 +74,8 @@ async def test_an_idempotency_key_is_kept_for_a_day_and_old_ones_go_as_new_ones_
     await furnish(db)
     for i in range(20):
         await chat(db, key=f"old {i:02}", at=START + i)
-    found = await exchanges.answered(db, "account", "old 03", START + 3 + DAY_MS - 1)
-    assert found == exchanges.Idempotency("old 03", b"digest of the fields", '{"reply": "reply to hello"}')
+    answer = await exchanges.answered(db, "account", "old 03", START + 3 + DAY_MS - 1)
+    assert answer == exchanges.Idempotency("old 03", b"digest of the fields", '{"reply": "reply to hello"}')
     assert await exchanges.answered(db, "account", "old 03", START + 3 + DAY_MS) is None
     assert await exchanges.answered(db, "someone else", "old 03", START + 3) is None
     for i in range(3):
@@ -110,7 +110,7 @@ async def test_the_kept_counts_of_conversations_are_those_that_are_there(db: Dat
                     for row in everything
                     if all(want in (None, has) for want, has in zip((owner, bot_id, channel), row[1:], strict=True))
                 ]
-                assert [c.id for c in page.items] == there
+                assert [conversation.id for conversation in page.items] == there
                 assert page.total == len(there)
                 assert not page.has_more
 
@@ -184,10 +184,10 @@ async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Databa
         await unanswered.note(db, "bot", unanswered.AskedQuestion("often", "often", "en"), START)
     for at in range(199):
         await unanswered.note(db, "bot", unanswered.AskedQuestion(f"once {at}", f"once {at}", "en", ("api", "v")), START + at)
-    kept = [one.question for one in await unanswered.most_frequent(db, "account")]
-    assert kept[0] == "often"
-    assert kept[1:] == [f"once {at}" for at in range(198, 198 - len(kept) + 1, -1)]
-    assert len(kept) == 10
+    questions = [row.question for row in await unanswered.most_frequent(db, "account")]
+    assert questions[0] == "often"
+    assert questions[1:] == [f"once {at}" for at in range(198, 198 - len(questions) + 1, -1)]
+    assert len(questions) == 10
 
 
 async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Database) -> None:

@@ -33,12 +33,12 @@ def node(name: str) -> ServiceNode:
 
 
 @pytest.fixture
-async def join(place: PostgresTarget) -> AsyncIterator[Open]:
+async def join(postgres_target: PostgresTarget) -> AsyncIterator[Open]:
     """Open the database for one of several processes."""
     async with AsyncExitStack() as stack:
 
         async def open_one(name: str) -> PostgresDatabase:
-            opened = await PostgresDatabase.open(place, readers=2, node=node(name))
+            opened = await PostgresDatabase.open(postgres_target, readers=2, node=node(name))
             stack.push_async_callback(opened.close)
             return opened
 
@@ -54,7 +54,7 @@ def add_one(connection: Connection) -> int:
 
 async def ids(db: Database) -> list[str]:
     """List the processes in the table."""
-    return await db.read(lambda connection: [one for (one,) in connection.execute("SELECT id FROM nodes ORDER BY id").fetchall()])
+    return await db.read(lambda connection: [node for (node,) in connection.execute("SELECT id FROM nodes ORDER BY id").fetchall()])
 
 
 def age(name: str) -> Callable[[Connection], object]:
@@ -69,17 +69,17 @@ async def test_units_find_the_store_as_with_one_process(join: Open) -> None:
     assert sorted(before) == list(range(1000, 1300))
 
 
-async def test_units_that_come_while_a_process_waits_for_its_turn_join_its_transaction(join: Open, place: PostgresTarget) -> None:
-    one = await join("one")
+async def test_units_that_come_while_a_process_waits_for_its_turn_join_its_transaction(join: Open, postgres_target: PostgresTarget) -> None:
+    database = await join("one")
 
     def number(connection: Connection) -> int:
         return int(connection.execute("SELECT written FROM nodes WHERE id = 'one'").fetchone()[0])
 
-    with closing(connect(place, writes=True)) as other:
+    with closing(connect(postgres_target, writes=True)) as other:
         other.run_script(BEGIN_IN_TURN)
-        first = asyncio.create_task(one.write(number))
+        first = asyncio.create_task(database.write(number))
         await asyncio.sleep(0.3)
-        later = [asyncio.create_task(one.write(number)) for _ in range(3)]
+        later = [asyncio.create_task(database.write(number)) for _ in range(3)]
         await asyncio.sleep(0.3)
         assert not first.done()
         other.run_script("COMMIT")
@@ -90,13 +90,13 @@ async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> Non
     processes = [await join(name) for name in ("one", "two", "three")]
     await furnish(processes[0])
     counts = await asyncio.gather(*(chat(processes[number % 3], user_id=f"visitor {number % 7}") for number in range(60)))
-    assert sorted(one.month_used for one in counts if one) == list(range(1, 61))
+    assert sorted(count.month_used for count in counts if count) == list(range(1, 61))
 
 
 async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) -> None:
     processes = [await join(name) for name in "abc"]
-    found = await asyncio.gather(*(sessions.begin_attempt(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
-    assert found.count(1) == 30 - EMAIL_FAILURES
+    attempts = await asyncio.gather(*(sessions.begin_attempt(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
+    assert attempts.count(1) == 30 - EMAIL_FAILURES
 
 
 async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
@@ -104,18 +104,18 @@ async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
     await furnish(processes[0])
     turns = [ConversationLocks(db, db.notices, lambda: START) for db in processes]
     wanted = Allowance(0, 0, {}), NewTurn("account", START, "2026-11")
-    kept = await asyncio.gather(*(turns[number % 3].reserve(*wanted) for number in range(1100)))
-    assert sum(one is not None for one in kept) == new_account().messages_limit
-    first = kept[0]
+    reservations = await asyncio.gather(*(turns[number % 3].reserve(*wanted) for number in range(1100)))
+    assert sum(reservation is not None for reservation in reservations) == new_account().messages_limit
+    first = reservations[0]
     assert first is not None
     await turns[0].release(first)
-    assert [await one.reserve(*wanted) is not None for one in turns] == [True, False, False]
+    assert [await turn.reserve(*wanted) is not None for turn in turns] == [True, False, False]
 
 
 async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
-    join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+    join: Open, postgres_target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = await join("one")
+    database = await join("one")
     with monkeypatch.context() as newer:
         newer.setattr(migrations, "MIGRATIONS", ("CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;",))
         first, second = await asyncio.gather(join("newer"), join("another of the newer version"))
@@ -123,14 +123,14 @@ async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
             assert await db.read(lambda connection: connection.execute("SELECT count(*) FROM newer").fetchone()) == (0,)
             await furnish(db) if db is first else await chat(db)
     with pytest.raises(StoreUnavailable, match="newer version"):
-        await chat(one)
-    await asyncio.wait_for(one.replaced.wait(), 20)
+        await chat(database)
+    await asyncio.wait_for(database.replaced.wait(), 20)
 
 
 async def test_one_that_was_taken_for_dead_writes_nothing_of_what_it_had_begun_and_goes_on(join: Open) -> None:
-    one, two = await join("one"), await join("two")
-    await furnish(one)
-    turns = ConversationLocks(one, one.notices, lambda: START)
+    first, two = await join("one"), await join("two")
+    await furnish(first)
+    turns = ConversationLocks(first, first.notices, lambda: START)
     held = await turns.reserve(Allowance(0, 0, {}), NewTurn("account", START, "2026-11"), ("bot", "api", "visitor"))
     assert held is not None
     assert await nodes.beat(two, node("two"), removes=True) == []
@@ -140,46 +140,46 @@ async def test_one_that_was_taken_for_dead_writes_nothing_of_what_it_had_begun_a
     # The allowance is free again.
     assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM open_turns").fetchone()) == (0,)
     with pytest.raises(StoreUnavailable, match="taken this one for dead"):
-        await chat(one, turn=held.turn)
+        await chat(first, turn=held.turn)
     # It is in the list again, and what it had begun before is not written even so.
     with pytest.raises(StoreUnavailable, match="its turn has ended"):
-        await chat(one, turn=held.turn)
+        await chat(first, turn=held.turn)
     assert await ids(two) == ["one", "two"]
-    assert not one.replaced.is_set()
-    assert await chat(one) is not None
+    assert not first.replaced.is_set()
+    assert await chat(first) is not None
     assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM messages").fetchone()) == (2,)
 
 
 async def test_a_process_that_ends_leaves_the_list(join: Open) -> None:
-    one, two = await join("one"), await join("two")
-    await one.close()
+    first, two = await join("one"), await join("two")
+    await first.close()
     assert await ids(two) == ["two"]
-    assert [found.id for found in await nodes.living(two)] == ["two"]
+    assert [node.id for node in await nodes.living(two)] == ["two"]
 
 
-async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = await join("one"), await join("two")
-    await furnish(one)
+async def test_one_whose_session_broke_goes_on(join: Open, postgres_target: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, two = await join("one"), await join("two")
+    await furnish(first)
 
     async def cut() -> None:
         ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
-        connection = connect(place, writes=False)
+        connection = connect(postgres_target, writes=False)
         connection.execute(ended)
         connection.close()
 
     await cut()
-    for db in (one, two):
+    for db in (first, two):
         with pytest.raises(StoreUnavailable):
             await db.write(add_one)
         assert isinstance(await db.write(add_one), int)
     # An older version does not go on in the schema of a newer one.
     await cut()
-    with connect(place, writes=True).driver as driver:
+    with connect(postgres_target, writes=True).driver as driver:
         driver.execute("UPDATE chatsvc_schema SET version = version - 1")
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
-            await one.write(add_one)
-    await asyncio.wait_for(one.replaced.wait(), 20)
+            await first.write(add_one)
+    await asyncio.wait_for(first.replaced.wait(), 20)
 
 
 HANGING = """
@@ -201,11 +201,11 @@ asyncio.run(work())
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 async def test_one_that_is_killed_or_hangs_within_a_transaction_holds_the_others_up_for_seconds_alone(
-    join: Open, place: PostgresTarget, number: signal.Signals
+    join: Open, postgres_target: PostgresTarget, number: signal.Signals
 ) -> None:
-    one = await join("one")
-    await furnish(one)
-    arguments = [sys.executable, "-c", HANGING, str(place.parameters["host"]), str(place.parameters["dbname"])]
+    first = await join("one")
+    await furnish(first)
+    arguments = [sys.executable, "-c", HANGING, str(postgres_target.parameters["host"]), str(postgres_target.parameters["dbname"])]
     process = await asyncio.create_subprocess_exec(*arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent.parent)
     try:
         assert process.stdout is not None
@@ -213,9 +213,9 @@ async def test_one_that_is_killed_or_hangs_within_a_transaction_holds_the_others
         process.send_signal(number)
         async with asyncio.timeout(15):
             # Nothing of its transaction is there.
-            assert await one.write(add_one) == new_account().messages_limit
-        await one.write(age("victim"))
-        assert await nodes.beat(one, node("one"), removes=True) == ["victim"]
+            assert await first.write(add_one) == new_account().messages_limit
+        await first.write(age("victim"))
+        assert await nodes.beat(first, node("one"), removes=True) == ["victim"]
     finally:
         with suppress(ProcessLookupError):
             process.kill()

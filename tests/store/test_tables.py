@@ -48,14 +48,14 @@ def test_every_table_is_declared(database: Path) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_owner_key_and_parent_are_the_schemas(database: Path, table: Table) -> None:
     there = columns(database, table.name)
-    keys = {name for name, place in there.items() if place}
+    keys = {name for name, position in there.items() if position}
     # The key of `webhooks` is its owner column.
     assert set(table.key) == keys
     assert table.owner is None or table.owner in there
     if table.reference:
         assert table.reference.column in there
         assert set(table.reference.fields.values()) <= columns(database, table.reference.table).keys()
-        assert [one.name for one in TABLES].index(table.reference.table) < TABLES.index(table)
+        assert [table.name for table in TABLES].index(table.reference.table) < TABLES.index(table)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

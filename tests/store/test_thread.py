@@ -21,6 +21,6 @@ def test_another_version_of_aiosqlite_is_refused_in_one_line(version: str) -> No
 def test_the_versions_are_those_of_the_project() -> None:
     thread.check_version()
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    (bounds,) = [one for one in project["dependencies"] if one.startswith("aiosqlite")]
-    found = [tuple(map(int, part.split("."))) for part in re.findall(r"[\d.]+", bounds)]
-    assert found == [thread.OLDEST, thread.BEFORE]
+    (bounds,) = [requirement for requirement in project["dependencies"] if requirement.startswith("aiosqlite")]
+    versions = [tuple(map(int, part.split("."))) for part in re.findall(r"[\d.]+", bounds)]
+    assert versions == [thread.OLDEST, thread.BEFORE]

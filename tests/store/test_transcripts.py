@@ -18,12 +18,12 @@ pytestmark = pytest.mark.postgres
 
 
 async def pages(db: Database, bot: str | None = None) -> list[list[conversations.Part]]:
-    found, place = [], None
+    ids, position = [], None
     while True:
-        parts, place = await conversations.walk(db, None, bot, place)
-        found.append(parts)
-        if place is None:
-            return found
+        parts, position = await conversations.walk(db, None, bot, position)
+        ids.append(parts)
+        if position is None:
+            return ids
 
 
 @pytest.mark.parametrize("room", [1, 700, 10_000_000])
@@ -36,18 +36,18 @@ async def test_every_message_comes_once_and_in_order_whatever_a_page_holds(
         await chat(db, bot_id="other" if i % 3 else "bot", user_id=f"v{i % 2}", channel="web" if i == 5 else "api", text=f"text {i}")
     walked = await pages(db)
     parts = [part for page in walked for part in page]
-    told: dict[str, list[str]] = {}
+    contents: dict[str, list[str]] = {}
     for part in parts:
         assert part.conversation
-        told.setdefault(part.conversation.id, []).extend(message.content for message in part.messages)
-    assert len(told) == 5
-    assert sorted(text for texts in told.values() for text in texts if "reply" not in text) == sorted(f"text {i}" for i in range(12))
-    assert all(texts[1::2] == [f"reply to {text}" for text in texts[::2]] for texts in told.values())
-    assert all(texts == sorted(texts, key=lambda text: int(text.split()[-1])) for texts in told.values())
+        contents.setdefault(part.conversation.id, []).extend(message.content for message in part.messages)
+    assert len(contents) == 5
+    assert sorted(text for texts in contents.values() for text in texts if "reply" not in text) == sorted(f"text {i}" for i in range(12))
+    assert all(texts[1::2] == [f"reply to {text}" for text in texts[::2]] for texts in contents.values())
+    assert all(texts == sorted(texts, key=lambda text: int(text.split()[-1])) for texts in contents.values())
     assert sum(part.begins for part in parts) == sum(part.ends for part in parts) == 5
     assert (len(walked) == 1) is (room > 1000)
     of_one = [part.conversation for page in await pages(db, "bot") for part in page if part.begins]
-    assert {one.chatbot_id for one in of_one if one} == {"bot"}
+    assert {conversation.chatbot_id for conversation in of_one if conversation} == {"bot"}
     assert len(of_one) == 2
 
 
@@ -56,22 +56,22 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     await furnish(db)
     for visitor in ("a", "a", "b"):
         await chat(db, user_id=visitor)
-    _, place = await conversations.walk(db, None, None, None)
-    assert place is not None
+    _, position = await conversations.walk(db, None, None, None)
+    assert position is not None
     await chat(db, user_id="a", text="later")
     texts: list[str] = []
-    while place is not None and place.user_id == "a" and place.read_to < place.until:
-        parts, place = await conversations.walk(db, None, None, place)
+    while position is not None and position.user_id == "a" and position.read_to < position.until:
+        parts, position = await conversations.walk(db, None, None, position)
         texts += [message.content for part in parts for message in part.messages]
     assert texts == ["reply to hello", "hello", "reply to hello"]
-    begun, place = await conversations.walk(db, None, None, place)
+    begun, position = await conversations.walk(db, None, None, position)
     assert begun[0].begins
     assert not begun[0].ends
     (gone,) = await erasure.conversations(db, "b", None)
     await erasure.some_of(db, gone)
-    parts, place = await conversations.walk(db, None, None, place)
+    parts, position = await conversations.walk(db, None, None, position)
     assert [(part.conversation, part.messages, part.ends) for part in parts][:1] == [(None, [], True)]
-    assert place is None
+    assert position is None
 
 
 def part(messages: list[str], *, begins: bool = True, ends: bool = True) -> conversation.Part:
@@ -102,5 +102,5 @@ def test_a_text_that_a_spreadsheet_would_run_is_made_harmless_in_csv_alone() -> 
 
 
 def test_a_place_is_what_json_makes_of_it() -> None:
-    place = TranscriptPosition("b", "api", "u", 3, 4)
-    assert TranscriptPosition(*json.loads(json.dumps(place))) == place
+    position = TranscriptPosition("b", "api", "u", 3, 4)
+    assert TranscriptPosition(*json.loads(json.dumps(position))) == position
