@@ -45,7 +45,8 @@ class HttpConnection(web.RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._request: web.BaseRequest | None = None
         self.fault: HttpFault | None = None
-        self._is_busy = self._has_head = self._has_more = self._has_ended = self._is_lingering = False
+        self._is_busy = self._has_head = self._has_more = self._has_ended = self._is_lingering = self._is_waiting = False
+        self._early = b""  # what was read although the connection waits
         self._idle_since = 0.0
         # Bytes of the head that is arriving; those behind the last end of a head (a body, or a head that has begun behind it), and how many
         # of them are line ends at the end.
@@ -81,15 +82,25 @@ class HttpConnection(web.RequestHandler):
     def pause(self) -> None:
         """Stop reading: the connection waits for its limits."""
         self._deadline.cancel()
-        if self._wire is not None:
+        self._is_waiting = True
+        self._stop_reading()
+        # A new connection: uvloop begins to read once connection_made has returned.
+        self._clock.call_soon(self._stop_reading)
+
+    def _stop_reading(self) -> None:
+        if self._is_waiting and self._wire is not None and not self._wire.is_closing():
             self._wire.pause_reading()
 
     def proceed(self) -> None:
         """Begin or continue to read."""
+        self._is_waiting = False
         if self._wire is not None and not self._wire.is_closing():
             self._wire.resume_reading()
             self._deadline.cancel()
             self._deadline = self._clock.call_later(SILENT_TIMEOUT_S, self.force_close)
+            early, self._early = self._early, b""
+            if early:
+                self.data_received(early)
 
     def close_if_idle(self) -> bool:
         """Close unless a request is being answered, or has arrived unread. Return whether it is closing."""
@@ -103,7 +114,9 @@ class HttpConnection(web.RequestHandler):
         return True
 
     def has_arrived(self) -> bool:
-        """Report whether bytes wait unread in the socket."""
+        """Report whether bytes have arrived and wait."""
+        if self._early:
+            return True
         sock = self._wire.get_extra_info("socket") if self._wire is not None else None
         if sock is None or sock.fileno() < 0:
             return False
@@ -114,6 +127,9 @@ class HttpConnection(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Parse what was read. aiohttp itself calls this without data, to continue."""
         if self._is_lingering:
+            return
+        if self._is_waiting:
+            self._early += data
             return
         for piece in [data] if data.count(_END_OF_HEAD) < 2 else _cut(data):
             is_head = not self._is_busy and (self._has_head or bool(piece.strip(_LINE_END)))
@@ -154,7 +170,7 @@ class HttpConnection(web.RequestHandler):
         self._has_ended = True
         self._end_body()
         self._closed.set()
-        return self._is_busy and not self._is_lingering and self.ssl_context is None
+        return (self._is_busy or bool(self._early)) and not self._is_lingering and self.ssl_context is None
 
     def _end_body(self) -> None:
         if self._request is not None and not self._request.content.is_eof():

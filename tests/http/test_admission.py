@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
+import uvloop
 from aiohttp import web
 
 from chatsvc.web import connection, limits
@@ -47,14 +48,19 @@ async def _is_waiting(wire: Wire) -> bool:
 
 
 @pytest.mark.parametrize("limits", [{"connections": 2}, {"per_address": 2}])
-async def test_a_connection_over_the_limit_waits_until_another_ends(limits: Any) -> None:
-    async with serving(_answer, **limits) as port, connected(port, b"GET", b"GET", WHOLE, WHOLE) as wires:
-        assert await _is_waiting(wires[2])
-        wires[0].hang_up()
-        # Each of the two has the slot until the other needs it.
-        assert (await wires[2].answer()).status == 200
-        assert (await wires[3].answer()).status == 200
-        assert await wires[2].is_closed()
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_connection_over_the_limit_waits_until_another_ends(run: Callable[[Any], None], limits: Any) -> None:
+    async def check() -> None:
+        async with serving(_answer, **limits) as port, connected(port, b"GET", b"GET", WHOLE, WHOLE) as wires:
+            assert await _is_waiting(wires[2])
+            assert await _is_waiting(wires[3])
+            wires[0].hang_up()
+            # Each of the two has the slot until the other needs it.
+            assert (await wires[2].answer()).status == 200
+            assert (await wires[3].answer()).status == 200
+            assert await wires[2].is_closed()
+
+    run(check())
 
 
 async def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
