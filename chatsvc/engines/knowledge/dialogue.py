@@ -18,7 +18,7 @@ from chatsvc.engines.knowledge import business, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK
 from chatsvc.engines.knowledge.forms import contact_of
 from chatsvc.engines.knowledge.requests import KINDS, Requests
-from chatsvc.engines.knowledge.turn import NO_DOUBT
+from chatsvc.engines.knowledge.turn import NO_DOUBT, SURE_QUESTION
 from chatsvc.language import catalogue
 from chatsvc.language.language_detection import guess
 from chatsvc.language.names import asks
@@ -75,7 +75,9 @@ class Dialogue(Requests):
 
     def _say_to_message(self) -> str:
         self.state.settle()
-        if self.wish:
+        is_sure = self.is_reachable or any(act.name == self.wish and act.probability >= SURE_QUESTION for act in self.acts)
+        is_change = self.wish not in KINDS and (is_sure or self.current_record or not asks(self.text))
+        if self.wish and (self.wish in KINDS or is_change):  # else a question: "can I drop it off tomorrow"
             return self._grant(self.wish)
         if answer := self.business_answer(self.text) or self.hours_again():
             return answer

@@ -47,6 +47,8 @@ class RequestForm:
 
     def __init__(self, draft: RequestDraft, bot: Bot, say: BotSentences, now: datetime, own: profiles.Form | None = None) -> None:
         self.draft, self.bot, self.say, self.now = draft, bot, say, now
+        if draft.kind != "appointment":  # a day that was spoken of before
+            draft.values = {key: value for key, value in draft.values.items() if key not in _WHEN}
         own = own or profiles.load(bot.profile).form(draft.kind)
         owned = [Field(_OWN + field.name, field.kind, field) for field in own.fields]
         last = {"time": [Field("time", "time")], "nights": [Field("nights", "number")]}.get(own.appointment, [])
@@ -241,11 +243,8 @@ def _name(parts: Sequence[str]) -> str | None:
 
 def whole(choices: Sequence[str], text: str) -> str | None:
     """Return the only choice whose words all stand in a text; the last of them may have a suffix."""
-    line, named = f" {' '.join(words(text))} ", list[str]()
-    for choice in choices:
-        name = words(choice)
-        if name and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line:
-            named.append(choice)
+    line, names = f" {' '.join(words(text))} ", [(choice, words(choice)) for choice in choices]
+    named = [choice for choice, name in names if name and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line]
     return named[0] if len(named) == 1 else None
 
 

@@ -38,8 +38,7 @@ class Requests(Records):
         self.state.draft, self.state.earlier = draft, []
         lead = [self.say(opening)]
         if kind != "appointment" and read.date and hours.is_closed_on(self.bot, read.date.value):  # for a call back
-            day = self.text[read.date.start : read.date.end]
-            lead.append(business.hours_answer(self.bot, self.say, day, self.now) or "")
+            lead.append(business.hours_answer(self.bot, self.say, self.text[read.date.start : read.date.end], self.now) or "")
         return self._next(form, [*lead, *remarks])
 
     def offer_answered(self) -> str | None:
@@ -55,7 +54,7 @@ class Requests(Records):
         if (declines or leaves) and not any(act.probability >= acts.SURE for act in self.questions):
             self.state.settle()
             self.state.earlier = []
-            if answer := self.about_business(self.text.partition(" ")[2]):  # "no, I mean your telephone number"
+            if answer := self.about_business(self.text.partition(" ")[2]) or self.answer_beside(self.questions):  # "no, what about ..."
                 return answer
             return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
         gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
@@ -108,7 +107,8 @@ class Requests(Records):
         """Take the answer to a field, answer a question in between, or end the form."""
         if self.state.draft is None or not self.turn.may_capture:
             return None
-        if self.wish in ("call", "person") and self.state.draft.kind == "appointment":  # rather than go on with the form
+        is_instead = self.wish in ("call", "person") or (self.does("stop") and self.is_reachable)  # "forget it, just mail me at ..."
+        if is_instead and self.state.draft.kind == "appointment":
             self.state.draft.kind = "contact"
             return self.begin("contact", f"open.{'person' if self.wish == 'person' else 'contact'}", self.state.draft)
         form = self.form(self.state.draft)

@@ -21,7 +21,7 @@ NO_DOUBT = 0.9  # probability of a refusal that stands before something else
 FEW_WORDS = 3  # of a message that may lean on what was said before
 PLAINLY = 0.6  # probability of a question beside a wish that has no question mark
 _SURE_COMPLAINT = 0.95  # probability of a complaint that has the form of a question
-_SURE_BOOKING, _SURE_QUESTION = 0.85, 0.95  # probability of a wish to come that names neither a booking nor a day
+_SURE_BOOKING, SURE_QUESTION = 0.85, 0.95  # probability of a wish to come that names neither a booking nor a day
 _YES_NO = LanguageWords("business.txt").any_of("yes_no", r"^(?:{})")
 WISHES = ("book", "call", "person", "complain", "cancel", "move", "status", "keep")
 _NAME_WORDS = 6  # of a message that is a name and no more
@@ -43,7 +43,6 @@ class DialogueTurn:
         self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
         replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
         self.keep_earlier([message.content for message in turn.history[replies[-1] + 1 if replies else 0 :]])  # they got no reply
-        # The reply in the making.
         self.choices: tuple[str, ...] = ()
         self.captured: Captured | None = None
         self.evidence: Evidence | None = None
@@ -89,7 +88,7 @@ class DialogueTurn:
     @property
     def is_sure_booking(self) -> bool:
         is_named = any(word in forms.BOOKINGS for word in self.words) or self.has_moment or self.is_reachable
-        least = _SURE_QUESTION if asks(self.text) else _SURE_BOOKING
+        least = SURE_QUESTION if asks(self.text) else _SURE_BOOKING
         return is_named or any(act.name == "book" and act.probability >= least for act in self.acts)
 
     @property
@@ -175,8 +174,7 @@ class DialogueTurn:
 
     def keep_untold(self) -> None:
         """Keep a message of which a sentence neither asks nor greets for a wish that may follow."""
-        plain = [act.text for act in self.plain_questions]
-        if any("?" not in act.text and act.text not in plain and act.name not in SMALL_TALK for act in self.acts):
+        if any("?" not in act.text and act not in self.plain_questions and act.name not in SMALL_TALK for act in self.acts):
             self.keep_earlier([self.text])
 
     def keep_contact(self, contact: dict[str, str]) -> None:
