@@ -194,8 +194,8 @@ def stored(site: Site) -> str:
 
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:
     account = site.account("Selin's Bakery")
-    bot = site.bot(account, instructions="the words of instructions")
-    made: dict[str, Any] = site.json("key", "create", "--account", account, "--name", "the key's label")
+    bot = site.bot(account, instructions="answer with pistachio")
+    made: dict[str, Any] = site.json("key", "create", "--account", account, "--name", "the marzipan key")
     signing_key = site.json("webhook", "set", bot, "--pull", "--event", "request.created")["signing_key"]
     rotated = site.json("webhook", "rotate", bot)["signing_key"]
     site.json("key", "revoke", made["id"])
@@ -216,7 +216,7 @@ def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site:
     assert ("key.revoke", {}, "refused") in recorded
     table = stored(site)
     assert account in table
-    for secret in (made["key"], made["key"][10:], signing_key, rotated, "Selin", "instructions", "label", "Desk"):
+    for secret in (made["key"], made["key"][10:], signing_key, rotated, "Selin", "pistachio", "marzipan"):
         assert secret not in table
 
 
