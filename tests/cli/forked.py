@@ -172,7 +172,7 @@ class Measured:
             return
         measuring.stop()
         collected = list(measuring._collector.data.items())  # type: ignore[union-attr]
-        new = {file: found for file, arcs in collected if (found := arcs - self._arcs.get(file, set()))}
+        new = {file: unseen for file, arcs in collected if (unseen := arcs - self._arcs.get(file, set()))}
         with suppress(OSError):  # a test may leave no room for another file
             if new:
                 sent = os.memfd_create("coverage")
@@ -194,8 +194,8 @@ class Measured:
 
 def _unpacked(arc: int) -> tuple[int, int]:
     """Return the two lines that the tracer has packed in a number of two times 28 bits and their signs."""
-    one, other = arc & 0xFFFFFFF, arc >> 28 & 0xFFFFFFF
-    return -one if arc >> 56 & 1 else one, -other if arc >> 57 & 1 else other
+    first, other = arc & 0xFFFFFFF, arc >> 28 & 0xFFFFFFF
+    return -first if arc >> 56 & 1 else first, -other if arc >> 57 & 1 else other
 
 
 @cache

@@ -70,18 +70,18 @@ def for_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("COV"):
             monkeypatch.delenv(name)
-    found = python_for_everybody()
-    if found is None:
+    interpreter = python_for_everybody()
+    if interpreter is None:
         pytest.skip("no interpreter here can be run by an account without rights")
-    env, python = found
+    env, python = interpreter
     monkeypatch.setattr(sys.modules[__name__], "CHATSVC", (python, "-m", "chatsvc"))
     monkeypatch.setattr(sys.modules[__name__], "environment", lambda **more: {**env, **more})
 
 
 def environment(**more: str) -> dict[str, str]:
     """The environment of a command: this one without what would configure chatsvc."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CHATSVC", "ANTHROPIC"))}
-    return {**kept, **more}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("CHATSVC", "ANTHROPIC"))}
+    return {**inherited, **more}
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Done:
 
 
 def run(*arguments: str | Path | bytes, cwd: Path | None = None, env: dict[str, str] | None = None) -> Done:
-    status, out, err = forks().run([os.fsdecode(one) for one in arguments], cwd, env or environment(), PATIENCE_S)
+    status, out, err = forks().run([os.fsdecode(argument) for argument in arguments], cwd, env or environment(), PATIENCE_S)
     return Done(status, out.decode(), err.decode())
 
 
@@ -127,10 +127,10 @@ class Response:
 
 def ask(url: str, key: str, method: str, path: str, body: object = None, tls: ssl.SSLContext | None = None) -> Response:
     """One request to the interface of the service at `url`."""
-    place = urlsplit(url)
-    assert place.hostname
-    made = HTTPSConnection(place.hostname, place.port, timeout=PATIENCE_S, context=tls) if tls else None
-    with closing(made or HTTPConnection(place.hostname, place.port, timeout=PATIENCE_S)) as connection:
+    parts = urlsplit(url)
+    assert parts.hostname
+    encrypted = HTTPSConnection(parts.hostname, parts.port, timeout=PATIENCE_S, context=tls) if tls else None
+    with closing(encrypted or HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)) as connection:
         sent = None if body is None else json.dumps(body)
         connection.request(method, f"/api/v2{path}", sent, {"Authorization": f"Bearer {key}"})
         response = connection.getresponse()

@@ -30,16 +30,16 @@ def address() -> str:
 
 def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     account, other, email = site.account(), site.account(), address()
-    made = site.json("operator", "add", email.upper(), "--account", account, "--role", "editor", "--name", "Ada", "--language", "en")
-    assert made.keys() == OPERATOR | {"link", "expires_at"}
-    assert {name: made[name] for name in ("email", "name", "language", "timezone", "admin", "roles", "notices", "set_up")} == {
+    created = site.json("operator", "add", email.upper(), "--account", account, "--role", "editor", "--name", "Ada", "--language", "en")
+    assert created.keys() == OPERATOR | {"link", "expires_at"}
+    assert {name: created[name] for name in ("email", "name", "language", "timezone", "admin", "roles", "notices", "set_up")} == {
         "email": email, "name": "Ada", "language": "en", "admin": False, "roles": [{"account": account, "role": "editor"}],
         "notices": [], "set_up": False, "timezone": None,
     }  # fmt: skip
-    match = LINK.fullmatch(made["link"])
+    match = LINK.fullmatch(created["link"])
     assert match
     assert match[1] not in repr(query(site.data / "chatsvc.db", "SELECT * FROM operator_links"))
-    until = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
+    until = datetime.fromisoformat(created["expires_at"]) - datetime.now(UTC)
     assert timedelta(hours=23, minutes=50) < until <= timedelta(hours=24)
     changed = site.json("operator", "set", email, "--account", other, "--role", "owner", "--notice", "waiting", "--notice", "request")
     assert sorted(changed["roles"], key=lambda held: held["role"]) == [
@@ -52,12 +52,12 @@ def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     assert site.json("operator", "set", email, "--timezone", "")["timezone"] is None
     taken = site.json("operator", "set", email, "--account", account, "--role", "none", "--notice", "none")
     assert (taken["roles"], taken["notices"], taken["name"]) == ([{"account": other, "role": "owner"}], [], "Ada")
-    assert email not in [one["email"] for one in site.json("operator", "list", "--account", account)]
+    assert email not in [operator["email"] for operator in site.json("operator", "list", "--account", account)]
     again = site.json("operator", "link", email)
-    assert again["link"] != made["link"]
+    assert again["link"] != created["link"]
     assert site.json("operator", "sessions", email) == []
     site.json("account", "delete", other, "--yes")
-    (left,) = [one for one in site.json("operator", "list") if one["email"] == email]
+    (left,) = [operator for operator in site.json("operator", "list") if operator["email"] == email]
     assert left["roles"] == []
     assert site.json("operator", "remove", email)["removed"] is True
     assert site.refused("operator", "link", email) == f"there is no operator {email}"
@@ -105,16 +105,18 @@ def test_an_export_leaves_operators_out_and_a_backup_keeps_them_without_sessions
     for name in fresh.data.glob("chatsvc.db*"):
         name.rename(fresh.folder / name.name)
     fresh.json("backup", "restore", backup)
-    assert [one["email"] for one in fresh.json("operator", "list")] == ["a@example.com"]
+    assert [operator["email"] for operator in fresh.json("operator", "list")] == ["a@example.com"]
     # A link that was used since the backup must not work again.
     assert query(fresh.data / "chatsvc.db", "SELECT count(*) FROM operator_links") == [(0,)]
 
 
 def test_a_widget_is_set_listed_shown_paused_resumed_and_removed(site: Site) -> None:
     bot = site.bot(site.account())
-    made = site.json("channel", "set", bot, "web", "--site", "https://shop.example.com", "--site", "https://b.example", "--title", "Help")
-    assert (made["channel"], made["state"], made["warning"]) == ("web", "active", None)
-    assert made["sites"] == ["https://shop.example.com", "https://b.example"]
+    channel = site.json(
+        "channel", "set", bot, "web", "--site", "https://shop.example.com", "--site", "https://b.example", "--title", "Help"
+    )
+    assert (channel["channel"], channel["state"], channel["warning"]) == ("web", "active", None)
+    assert channel["sites"] == ["https://shop.example.com", "https://b.example"]
     assert site.json("channel", "set", bot, "web", "--site", "")["sites"] == []
     (listed,) = site.json("channel", "list", bot)
     assert (listed["channel"], listed["state"], listed["title"]) == ("web", "active", "Help")
@@ -140,18 +142,18 @@ def test_tokens_come_from_files_and_are_masked(fresh: Site) -> None:
     assert "warning: telegram could not confirm the token: egress: none" in done.err
     assert '"token": "***"' in done.out
     files = [part for name in ("token", "app-secret", "verify-token") for part in (f"--{name}-file", token)]
-    made = json.loads(
+    created = json.loads(
         fresh.run("channel", "set", bot, "whatsapp", "--phone-number-id", "1", *files, "--monthly-limit", "100", "--json").out
     )
-    assert (made["token"], made["app_secret"], made["verify_token"], made["monthly_limit"]) == ("***", "***", "***", 100)
+    assert (created["token"], created["app_secret"], created["verify_token"], created["monthly_limit"]) == ("***", "***", "***", 100)
     assert "secret-token" not in fresh.run("channel", "list", bot, "--json").out
     (sent,) = fresh.json("usage")["whatsapp"]
     assert (sent["bot"], sent["sent"], sent["beyond_free"], sent["monthly_limit"]) == (bot, 0, 0, 100)
     assert "beyond_free" in fresh.run("usage").out
     assert "digits alone" in fresh.refused("channel", "set", bot, "whatsapp", "--phone-number-id", "x")
-    told = fresh.run("channel", "set", bot, "whatsapp", "--monthly-limit", "50").err
-    assert f"/channels/whatsapp/{bot} with your verify token at Meta's" in told
-    assert "warning: WhatsApp calls public https addresses alone" in told
+    message = fresh.run("channel", "set", bot, "whatsapp", "--monthly-limit", "50").err
+    assert f"/channels/whatsapp/{bot} with your verify token at Meta's" in message
+    assert "warning: WhatsApp calls public https addresses alone" in message
     with (fresh.folder / "config.yaml").open("a") as file:
         file.write('server: {public_url: "https://chat.example.com"}\n')
     assert "https addresses" not in fresh.run("channel", "set", bot, "whatsapp", "--monthly-limit", "60").err
@@ -195,14 +197,14 @@ def stored(site: Site) -> str:
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:
     account = site.account("Selin's Bakery")
     bot = site.bot(account, instructions="answer with pistachio")
-    made: dict[str, Any] = site.json("key", "create", "--account", account, "--name", "the marzipan key")
+    created: dict[str, Any] = site.json("key", "create", "--account", account, "--name", "the marzipan key")
     signing_key = site.json("webhook", "set", bot, "--pull", "--event", "request.created")["signing_key"]
     rotated = site.json("webhook", "rotate", bot)["signing_key"]
-    site.json("key", "revoke", made["id"])
+    site.json("key", "revoke", created["id"])
     # A key in the place of its id is no id.
-    site.refused("key", "revoke", made["key"])
+    site.refused("key", "revoke", created["key"])
     site.refused("bot", "deactivate", ABSENT)
-    assert acts(site, account, bot, made["id"], ABSENT) == [
+    assert acts(site, account, bot, created["id"], ABSENT) == [
         ("account.create", "done"),
         ("bot.create", "done"),
         ("key.create", "done"),
@@ -216,7 +218,7 @@ def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site:
     assert ("key.revoke", {}, "refused") in recorded
     table = stored(site)
     assert account in table
-    for secret in (made["key"], made["key"][10:], signing_key, rotated, "Selin", "pistachio", "marzipan"):
+    for secret in (created["key"], created["key"][10:], signing_key, rotated, "Selin", "pistachio", "marzipan"):
         assert secret not in table
 
 

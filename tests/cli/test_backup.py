@@ -61,9 +61,9 @@ def serving(request: pytest.FixtureRequest, shop: Shop) -> Iterator[Serving | No
 
 def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, serving: Serving | None, tmp_path: Path) -> None:
     file = tmp_path / "one.backup"
-    made = shop.json("backup", "create", file)
-    assert (made["file"], made["bytes"], made["master_key"]) == (str(file), file.stat().st_size, False)
-    assert (made["counts"]["accounts"], made["counts"]["bots"], made["counts"]["knowledge_entries"]) == (1, 1, 1)
+    created = shop.json("backup", "create", file)
+    assert (created["file"], created["bytes"], created["master_key"]) == (str(file), file.stat().st_size, False)
+    assert (created["counts"]["accounts"], created["counts"]["bots"], created["counts"]["knowledge_entries"]) == (1, 1, 1)
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["one.backup"]
     assert not list(shop.data.glob("outgoing*"))
@@ -75,7 +75,7 @@ def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, ser
     with_key = shop.json("backup", "verify", file, "--master-key-file", shop.data / "master.key")
     assert (with_key["authenticated"], with_key["notes"]) == (True, [])
     assert {name: verified[name] for name in ("made_at", "schema_version", "counts")} == {
-        name: made[name] for name in ("made_at", "schema_version", "counts")
+        name: created[name] for name in ("made_at", "schema_version", "counts")
     }
 
 
@@ -83,23 +83,23 @@ def test_what_was_acknowledged_before_a_backup_under_load_and_a_kill_9_is_there_
     shop: Shop, elsewhere: Site, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.backup"
-    said: list[str] = []
+    lines: list[str] = []
     with shop.serve() as running:
 
         def talk(speaker: int) -> None:
             # Until nobody answers any more.
             with suppress(OSError, HTTPException):
                 while True:
-                    visitor = f"{speaker}-{len(said)}"
+                    visitor = f"{speaker}-{len(lines)}"
                     shop.say(running, visitor)
-                    said.append(visitor)
+                    lines.append(visitor)
 
         talking = [threading.Thread(target=talk, args=(speaker,)) for speaker in range(3)]
         for thread in talking:
             thread.start()
-        while len(said) < 20:
+        while len(lines) < 20:
             time.sleep(0.01)
-        before = list(said)
+        before = list(lines)
         shop.json("backup", "create", file, "--with-master-key")
         running.end(signal.SIGKILL)
         for thread in talking:
@@ -132,11 +132,11 @@ def test_a_damaged_backup_is_neither_valid_nor_restored(damage: str, shop: Shop,
     file = tmp_path / "one.backup"
     shop.json("backup", "create", file, "--with-master-key")
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    found = shop.refused_with("backup", "verify", file)
-    assert not found["valid"]
-    assert found["faults"]
+    report = shop.refused_with("backup", "verify", file)
+    assert not report["valid"]
+    assert report["faults"]
     # Of what could not be read nothing is told, least of all a date in 1970.
-    assert (found["made_at"] is None) is (found["schema_version"] is None) is (found["counts"] == {})
+    assert (report["made_at"] is None) is (report["schema_version"] is None) is (report["counts"] == {})
     assert "faults" in elsewhere.refused("backup", "restore", file)
     assert not (elsewhere.data / "chatsvc.db").exists()
     assert not list(elsewhere.data.glob("outgoing*"))
@@ -162,9 +162,9 @@ def test_a_newer_store_is_not_overwritten_and_an_older_one_is_kept(shop: Shop, t
     with shop.serve():
         shop.json("backup", "create", later)
         assert "stop it first" in shop.refused("backup", "restore", later)
-    kept = Path(shop.json("backup", "restore", later)["replaced"])
-    assert kept.exists()
-    assert disagreements(kept) == []
+    replaced = Path(shop.json("backup", "restore", later)["replaced"])
+    assert replaced.exists()
+    assert disagreements(replaced) == []
     (shop.data / "chatsvc.db").unlink()
     shop.json("backup", "restore", file)
     assert len(shop.json("account", "list")) == 1

@@ -121,7 +121,7 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
         *("1:1", "2:10", "2:17", "3:18", "5:14", "5:28", "6:3", "8:21", "8:37", "8:63", "9:3", "10:16", "11:11", "12:1"),
         *("13:8", "14:8", "15:23", "17:5", "18:24", "19:24"),
     )
-    assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
+    assert [position for position in places if f"bot.yaml:{position}: " not in done.err] == []
     assert site.json("bot", "show", bot) == before
 
 

@@ -38,7 +38,7 @@ def test_a_folder_is_synced_once_and_then_nothing_changes(site: Site, tmp_path: 
     assert synced(site, folder, account) == [plan]
     bot = bot_of(site, account)
     entries = site.json("knowledge", "list", bot)
-    assert [one["question"] for one in entries] == ["How much is a haircut?", "Do you have parking?"]
+    assert [entry["question"] for entry in entries] == ["How much is a haircut?", "Do you have parking?"]
     none = [{"bot": "Salon", "change": "none", "details": {"settings": [], "files": []}}]
     assert synced(site, folder, account) == none
     assert site.run("bot", "sync", str(folder), "--account", account, "--check").status == 0
@@ -53,7 +53,7 @@ def test_a_changed_folder_updates_settings_and_knowledge_and_keeps_the_rest(site
     synced(site, folder, account)
     bot = bot_of(site, account)
     site.json("bot", "set", bot, "--instructions", "Be kind.")
-    kept = [one["id"] for one in site.json("knowledge", "list", bot) if one["source"] == "more.md"]
+    ids = [entry["id"] for entry in site.json("knowledge", "list", bot) if entry["source"] == "more.md"]
     (folder / "salon.yaml").write_text(BOT + "greeting: Hello\n", encoding="utf-8")
     (folder / "kb" / "faq.md").write_text(FAQ.replace("400", "450"), encoding="utf-8")
     checked = site.run("bot", "sync", str(folder), "--account", account, "--check")
@@ -64,7 +64,7 @@ def test_a_changed_folder_updates_settings_and_knowledge_and_keeps_the_rest(site
     assert step == {"bot": "Salon", "change": "update", "details": details}
     after = site.json("bot", "show", bot)
     assert (after["greeting"], after["instructions"]) == ("Hello", "Be kind.")
-    assert [one["id"] for one in site.json("knowledge", "list", bot) if one["source"] == "more.md"] == kept
+    assert [entry["id"] for entry in site.json("knowledge", "list", bot) if entry["source"] == "more.md"] == ids
     assert site.refused_with("knowledge", "test", bot)[0]["reply"] == "A haircut is 450 TL."
 
 

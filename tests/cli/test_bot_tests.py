@@ -80,8 +80,8 @@ def test_a_test_that_fails_ends_with_1_and_says_why(tmp_path: Path) -> None:
 
 def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, tmp_path: Path) -> None:
     bot = made(site, folder_of(tmp_path), site.account())
-    found = site.json("knowledge", "test", bot)
-    assert [one["passed"] for one in found] == [True, True, True]
+    results = site.json("knowledge", "test", bot)
+    assert [result["passed"] for result in results] == [True, True, True]
     assert site.json("bot", "show", bot)["messages_used"] == 0
     assert site.json("conversation", "list", "--bot", bot) == []
     assert site.json("knowledge", "unanswered", bot) == []
@@ -98,20 +98,20 @@ def test_a_test_asks_the_dialogue_that_answers_visitors(tmp_path: Path) -> None:
         "are you open on sundays?",
         "#\\#",
     )
-    tests = "".join(f"  - {{ask: {json.dumps(one)}, lacks: '?!?'}}\n" for one in asked)
+    tests = "".join(f"  - {{ask: {json.dumps(question)}, lacks: '?!?'}}\n" for question in asked)
     site, folder = Site(tmp_path), folder_of(tmp_path, BOT + tests + "opening_hours: Mo-Fr 09:00-18:00\n")
     with site.serve() as serving:
         account = site.account()
         bot, token = made(site, folder, account), site.key(account)
-        found, refused = site.json("knowledge", "test", bot), list[bool]()
-        assert json.loads(run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json").out) == found
-        for one in found:
-            answer = serving.ask(token, "POST", "/messages", {"chatbot_id": bot, "message": one["ask"]})
+        results, refused = site.json("knowledge", "test", bot), list[bool]()
+        assert json.loads(run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json").out) == results
+        for result in results:
+            answer = serving.ask(token, "POST", "/messages", {"chatbot_id": bot, "message": result["ask"]})
             refused.append(answer.status == 502)
             # What may be a wish is offered a form although the knowledge abstains.
-            assert one["decision"] == "abstain" if refused[-1] else answer.json["data"]["reply"] == one["reply"]
+            assert result["decision"] == "abstain" if refused[-1] else answer.json["data"]["reply"] == result["reply"]
     assert any(refused)
-    assert {one["decision"] for one in found} == {"answer", "ask", "abstain", None}
+    assert {result["decision"] for result in results} == {"answer", "ask", "abstain", None}
 
 
 def test_a_file_may_name_knowledge_of_the_current_folder(tmp_path: Path) -> None:

@@ -62,11 +62,11 @@ def faq(tmp_path: Path) -> Path:
 
 
 def test_an_account_is_created_listed_shown_changed_and_deleted(site: Site) -> None:
-    made = site.json("account", "create", "Acme Ltd", "--plan", "business")
-    assert set(made) == ACCOUNT
-    assert UUID.fullmatch(made["id"])
-    assert TO_THE_SECOND.fullmatch(made["created_at"])
-    assert {name: made[name] for name in ACCOUNT - {"id", "created_at", "updated_at"}} == {
+    created = site.json("account", "create", "Acme Ltd", "--plan", "business")
+    assert set(created) == ACCOUNT
+    assert UUID.fullmatch(created["id"])
+    assert TO_THE_SECOND.fullmatch(created["created_at"])
+    assert {name: created[name] for name in ACCOUNT - {"id", "created_at", "updated_at"}} == {
         "name": "Acme Ltd",
         "plan": "business",
         "subscription_status": "active",
@@ -74,28 +74,28 @@ def test_an_account_is_created_listed_shown_changed_and_deleted(site: Site) -> N
         "messages_limit": 10_000,
         "message_credits": 0,
     }
-    assert site.json("account", "show", made["id"]) == made
-    assert made in site.json("account", "list")
-    changed = site.json("account", "set", made["id"], "--status", "past_due", "--messages-limit", "7", "--credits", "3")
+    assert site.json("account", "show", created["id"]) == created
+    assert created in site.json("account", "list")
+    changed = site.json("account", "set", created["id"], "--status", "past_due", "--messages-limit", "7", "--credits", "3")
     names = ("subscription_status", "messages_limit", "message_credits", "plan")
     assert [changed[name] for name in names] == ["past_due", 7, 3, "business"]
-    assert site.json("account", "show", made["id"]) == changed
-    assert site.json("account", "set", made["id"], "--plan", "starter")["messages_limit"] == 1000
-    assert site.json("account", "set", made["id"], "--plan", "free", "--messages-limit", "5")["messages_limit"] == 5
-    without = site.json("account", "set", made["id"], "--plan", "none", "--name", "Acme Group")
+    assert site.json("account", "show", created["id"]) == changed
+    assert site.json("account", "set", created["id"], "--plan", "starter")["messages_limit"] == 1000
+    assert site.json("account", "set", created["id"], "--plan", "free", "--messages-limit", "5")["messages_limit"] == 5
+    without = site.json("account", "set", created["id"], "--plan", "none", "--name", "Acme Group")
     assert [without[name] for name in ("plan", "messages_limit", "message_credits", "name")] == [None, 0, 3, "Acme Group"]
-    assert site.json("account", "delete", made["id"], "--yes") == {"id": made["id"], "deleted": True}
-    assert site.refused("account", "show", made["id"]) == f"there is no account {made['id']}"
-    assert made["id"] not in [account["id"] for account in site.json("account", "list")]
+    assert site.json("account", "delete", created["id"], "--yes") == {"id": created["id"], "deleted": True}
+    assert site.refused("account", "show", created["id"]) == f"there is no account {created['id']}"
+    assert created["id"] not in [account["id"] for account in site.json("account", "list")]
     assert site.json("account", "create", "Default")["plan"] == "enterprise"
 
 
 def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(site: Site) -> None:
     account = site.account()
-    made = site.json("bot", "create", "Front desk", "--account", account)
-    assert set(made) == BOT | {"closed", "form_of_address", "texts", "forms", "suggestions", "tests"}
+    created = site.json("bot", "create", "Front desk", "--account", account)
+    assert set(created) == BOT | {"closed", "form_of_address", "texts", "forms", "suggestions", "tests"}
     unset = ["description", "instructions", "opening_hours", "ask_back", "greeting", "fallback", "phone", "email", "address"]
-    assert {name: made[name] for name in BOT - {"id", "created_at", "updated_at"}} == dict.fromkeys(unset) | {
+    assert {name: created[name] for name in BOT - {"id", "created_at", "updated_at"}} == dict.fromkeys(unset) | {
         "name": "Front desk", "model": "offline", "active": True, "messages_used": 0, "account_id": account, "timezone": "Europe/Istanbul",
         "country": "TR", "language": "tr", "hand_off": False, "hand_off_wait": 10, "hand_off_return": 30, "appointment_minutes": 30,
         "appointments_at_once": 1,
@@ -117,25 +117,25 @@ def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(s
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", value)]
     hand_off = ("--hand-off", "on", "--hand-off-wait", "5", "--hand-off-return", "60")
-    changed = site.json("bot", "set", made["id"], *options, "--ask-back", "on", *hand_off)
+    changed = site.json("bot", "set", created["id"], *options, "--ask-back", "on", *hand_off)
     assert (changed["hand_off"], changed["hand_off_wait"], changed["hand_off_return"]) == (True, 5, 60)
     assert {name: changed[name.replace("-", "_")] for name in settings} == settings
     assert changed["ask_back"] is True
-    assert site.json("bot", "show", made["id"]) == changed
+    assert site.json("bot", "show", created["id"]) == changed
     listed = {name: changed[name] for name in BOT}
     assert site.json("bot", "list", "--account", account) == [listed]
     assert listed in site.json("bot", "list")
-    taken = site.json("bot", "set", made["id"], "--greeting", "", "--opening-hours", "", "--ask-back", "off", "--fallback", "none")
+    taken = site.json("bot", "set", created["id"], "--greeting", "", "--opening-hours", "", "--ask-back", "off", "--fallback", "none")
     assert (taken["greeting"], taken["opening_hours"], taken["ask_back"], taken["fallback"]) == (None, None, False, None)
     asked = ("Where are you?", "How much is a haircut?")
-    assert site.json("bot", "set", made["id"], "--suggestion", asked[0], "--suggestion", asked[1])["suggestions"] == list(asked)
-    assert site.json("bot", "set", made["id"], "--greeting", "Hi")["suggestions"] == list(asked)
-    assert site.json("bot", "set", made["id"], "--suggestion", "")["suggestions"] == []
-    assert site.json("bot", "deactivate", made["id"])["active"] is False
-    assert site.json("bot", "show", made["id"])["active"] is False
-    assert site.json("bot", "activate", made["id"])["active"] is True
-    assert site.json("bot", "delete", made["id"], "--yes") == {"id": made["id"], "deleted": True}
-    assert site.refused("bot", "show", made["id"]) == f"there is no bot {made['id']}"
+    assert site.json("bot", "set", created["id"], "--suggestion", asked[0], "--suggestion", asked[1])["suggestions"] == list(asked)
+    assert site.json("bot", "set", created["id"], "--greeting", "Hi")["suggestions"] == list(asked)
+    assert site.json("bot", "set", created["id"], "--suggestion", "")["suggestions"] == []
+    assert site.json("bot", "deactivate", created["id"])["active"] is False
+    assert site.json("bot", "show", created["id"])["active"] is False
+    assert site.json("bot", "activate", created["id"])["active"] is True
+    assert site.json("bot", "delete", created["id"], "--yes") == {"id": created["id"], "deleted": True}
+    assert site.refused("bot", "show", created["id"]) == f"there is no bot {created['id']}"
     assert site.json("bot", "list", "--account", account) == []
 
 
@@ -162,18 +162,18 @@ def test_past_the_plans_number_of_bots_there_are_no_more(site: Site) -> None:
 
 def test_a_key_is_created_listed_and_revoked(site: Site) -> None:
     account = site.account()
-    made = site.json("key", "create", "--account", account, "--name", "web server", "--expires", "2099-12-31T18:00")
-    assert set(made) == KEY | {"key"}
-    assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", made["key"])
-    assert (made["name"], made["status"], made["expires_at"]) == ("web server", "active", "2099-12-31T18:00:00Z")
-    assert made["prefix"] == made["key"][:10]
-    shown = {name: made[name] for name in KEY}
+    created = site.json("key", "create", "--account", account, "--name", "web server", "--expires", "2099-12-31T18:00")
+    assert set(created) == KEY | {"key"}
+    assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", created["key"])
+    assert (created["name"], created["status"], created["expires_at"]) == ("web server", "active", "2099-12-31T18:00:00Z")
+    assert created["prefix"] == created["key"][:10]
+    shown = {name: created[name] for name in KEY}
     assert site.json("key", "list", "--account", account) == [shown]
     assert shown in site.json("key", "list")
-    revoked = site.json("key", "revoke", made["id"])
+    revoked = site.json("key", "revoke", created["id"])
     assert revoked["status"] == "revoked"
     assert TO_THE_SECOND.fullmatch(revoked["revoked_at"])
-    assert site.json("key", "revoke", made["id"]) == revoked
+    assert site.json("key", "revoke", created["id"]) == revoked
     assert site.json("key", "list", "--account", account) == [revoked]
 
 
@@ -191,20 +191,20 @@ def test_knowledge_is_added_listed_searched_replaced_and_removed(site: Site, faq
         "language": "en",
         "source": "faq.en.md",
     }
-    found = site.json("knowledge", "search", bot, "when are you open?")
-    assert set(found) == {"question", "language", "decision", "confidence", "entries"}
-    assert found["question"] == "when are you open?"
-    assert found["decision"] in {"answer", "ask", "abstain"}
-    assert 0 <= found["confidence"] <= 1
-    assert found["entries"][0]["id"] == entries[0]["id"]
-    assert set(found["entries"][0]) == {"id", "question", "score", "tells", "why"}
-    assert len(found["entries"]) <= 5
-    assert [hit["score"] for hit in found["entries"]] == sorted((hit["score"] for hit in found["entries"]), reverse=True)
+    matches = site.json("knowledge", "search", bot, "when are you open?")
+    assert set(matches) == {"question", "language", "decision", "confidence", "entries"}
+    assert matches["question"] == "when are you open?"
+    assert matches["decision"] in {"answer", "ask", "abstain"}
+    assert 0 <= matches["confidence"] <= 1
+    assert matches["entries"][0]["id"] == entries[0]["id"]
+    assert set(matches["entries"][0]) == {"id", "question", "score", "tells", "why"}
+    assert len(matches["entries"]) <= 5
+    assert [hit["score"] for hit in matches["entries"]] == sorted((hit["score"] for hit in matches["entries"]), reverse=True)
     questions = faq.with_name("questions.txt")
     questions.write_text("when are you open?\n\n  can you fix my bike  \n")
     several = site.json("knowledge", "search", bot, "--file", questions)
-    assert [one["question"] for one in several] == ["when are you open?", "can you fix my bike"]
-    assert several[0] == found
+    assert [match["question"] for match in several] == ["when are you open?", "can you fix my bike"]
+    assert several[0] == matches
     assert site.json("knowledge", "remove", bot, entries[0]["id"]) == entries[0]
     assert site.json("knowledge", "list", bot) == entries[1:]
     again = site.json("knowledge", "add", bot, faq)
@@ -238,10 +238,10 @@ def test_one_bots_entry_cannot_be_removed_through_another(site: Site, faq: Path)
 def test_quality_has_each_day_with_its_counts(site: Site) -> None:
     account = site.account()
     bot = site.bot(account)
-    told = site.json("usage", account, "--quality", "--bot", bot, "--days", "3")
+    usage = site.json("usage", account, "--quality", "--bot", bot, "--days", "3")
     names = ("answered", "unanswered", "handed_over", "requests", "appointments", "up", "down")
-    assert [{name: day[name] for name in day if name != "date"} for day in told["by_day"]] == [dict.fromkeys(names, 0)] * 3
-    assert told["first_response_s"] == {"median": None, "p90": None}
+    assert [{name: day[name] for name in day if name != "date"} for day in usage["by_day"]] == [dict.fromkeys(names, 0)] * 3
+    assert usage["first_response_s"] == {"median": None, "p90": None}
     assert "first_response_s" in site.run("usage", account, "--quality").out
 
 
@@ -274,8 +274,8 @@ def test_people_get_tables_and_fields_and_hints_on_standard_error(site: Site, tm
     faq = tmp_path / "faq.md"
     faq.write_text(FAQ)
     site.json("knowledge", "add", bot, faq)
-    found = site.run("knowledge", "search", bot, "when are you open?")
-    assert re.match(r"when are you open\?\n  (answer|ask|abstain) \(\d\.\d\d, en\)\n  \d\.\d\d  When are you open\?  \[", found.out)
+    matches = site.run("knowledge", "search", bot, "when are you open?")
+    assert re.match(r"when are you open\?\n  (answer|ask|abstain) \(\d\.\d\d, en\)\n  \d\.\d\d  When are you open\?  \[", matches.out)
     empty = site.run("conversation", "list", "--bot", site.bot(account))
     assert (empty.status, empty.out, empty.err) == (0, "", "none\n")
 
@@ -311,19 +311,19 @@ def test_init_makes_everything_once_and_keeps_what_is_there(tmp_path: Path) -> N
     where = tmp_path / "srv" / "chatsvc"
     done = run("init", where, "--json", cwd=tmp_path)
     assert done.status == 0
-    made = json.loads(done.out)
-    assert set(made) == {"config", "data_dir", "master_key", "account", "bot", "key", "operator"}
-    assert (made["config"], made["data_dir"], made["master_key"]) == (
+    created = json.loads(done.out)
+    assert set(created) == {"config", "data_dir", "master_key", "account", "bot", "key", "operator"}
+    assert (created["config"], created["data_dir"], created["master_key"]) == (
         str(where / "config.yaml"),
         str(where / "data"),
         str(where / "data" / "master.key"),
     )
-    assert set(made["account"]) == ACCOUNT
-    assert set(made["bot"]) == BOT
-    assert set(made["key"]) == KEY | {"key"}
-    assert made["account"]["plan"] == "enterprise"
+    assert set(created["account"]) == ACCOUNT
+    assert set(created["bot"]) == BOT
+    assert set(created["key"]) == KEY | {"key"}
+    assert created["account"]["plan"] == "enterprise"
     again = json.loads(run("init", where, "--json", cwd=tmp_path).out)
-    assert again == {**made, "account": None, "bot": None, "key": None}
+    assert again == {**created, "account": None, "bot": None, "key": None}
     named = tmp_path / "other.yaml"
     named.write_text("data_dir: ./elsewhere\n")
     elsewhere = json.loads(run("-c", named, "init", "--json", cwd=tmp_path).out)

@@ -32,15 +32,15 @@ BEGIN = {
 
 def typed(shell: str, folder: Path, line: str) -> str:
     """The completed command line after `line` was typed. Every character has its shell meaning."""
-    found = shutil.which(shell)
-    if found is None:
+    program = shutil.which(shell)
+    if program is None:
         pytest.skip(f"{shell} is not on this machine")
     (folder / "script").write_text(run("completion", shell).out)
     env = environment(PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", TERM="dumb", HOME=str(folder), HISTFILE="/dev/null")
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
-        os.execve(found, SHELLS[shell], env)  # noqa: S606  # the shell itself is what is asked
+        os.execve(program, SHELLS[shell], env)  # noqa: S606  # the shell itself is what is asked
     try:
         os.write(terminal, f"{BEGIN[shell]}\r".encode())
         _read(terminal, READY)
@@ -60,8 +60,8 @@ def _read(terminal: int, until: str) -> str:
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.5)[0]:
             shown += os.read(terminal, 65536).decode("utf-8", "replace")
-        if found := re.search(until, shown):
-            return found[found.re.groups]
+        if match := re.search(until, shown):
+            return match[match.re.groups]
     raise AssertionError(shown)
 
 

@@ -13,13 +13,13 @@ from tests.cli.support import environment, refusal, run
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, Path]:
     """Three configurations, each with a data folder of its own beside it."""
-    made = {}
+    files = {}
     for name in ("option", "environment", "current"):
         folder = tmp_path / name
         folder.mkdir()
-        made[name] = folder / ("config.yaml" if name == "current" else "settings.yaml")
-        made[name].write_text(f"data_dir: ./data-of-{name}\n")
-    return made
+        files[name] = folder / ("config.yaml" if name == "current" else "settings.yaml")
+        files[name].write_text(f"data_dir: ./data-of-{name}\n")
+    return files
 
 
 def used(tmp_path: Path) -> list[str]:
@@ -56,8 +56,8 @@ def test_every_fault_is_told_at_once_with_file_line_and_column(tmp_path: Path, c
     done = run("-c", file, *command, cwd=tmp_path)
     assert (done.status, done.out) == (1, "")
     assert "Traceback" not in done.err
-    for place in ("2:11", "3:3", "4:31", "5:25"):
-        assert f"{file}:{place}: " in done.err, done.err
+    for position in ("2:11", "3:3", "4:31", "5:25"):
+        assert f"{file}:{position}: " in done.err, done.err
     assert len(done.err.strip().splitlines()) == 4
     assert "oracle" not in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["bad.yaml"]

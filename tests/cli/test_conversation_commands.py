@@ -40,10 +40,10 @@ def test_erasing_wants_a_yes_and_then_says_what_has_gone(fresh: Site) -> None:
         erased = fresh.json("conversation", "erase", "--user-id", "v1", "--yes")
         none = dict.fromkeys(("requests", "appointments", "events", "attempts", "questions"), 0)
         assert erased == {"user_id": "v1", "conversations": 1, "messages": 4, **none}
-        assert sorted(c["user_id"] for c in fresh.json("conversation", "list", "--bot", bot)) == ["v0", "v2"]
+        assert sorted(conversation["user_id"] for conversation in fresh.json("conversation", "list", "--bot", bot)) == ["v0", "v2"]
     fresh.serving = None
     assert fresh.json("conversation", "erase", "--user-id", "v2", "--bot", bot, "--yes")["messages"] == 4
-    assert [c["user_id"] for c in fresh.json("conversation", "list")] == ["v0"]
+    assert [conversation["user_id"] for conversation in fresh.json("conversation", "list")] == ["v0"]
     assert "there is no bot" in fresh.refused("conversation", "erase", "--user-id", "v0", "--bot", "x", "--yes")
 
 
@@ -71,9 +71,9 @@ def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
     with fresh.serve() as serving:
         bot, key = talk(fresh)
         ids = [item["id"] for item in serving.ask(key, "GET", "/conversations").json["data"]]
-        shown = {one: serving.ask(key, "GET", f"/conversations/{one}").json["data"] for one in ids}
+        shown = {id_: serving.ask(key, "GET", f"/conversations/{id_}").json["data"] for id_ in ids}
         exported = lines(fresh, "--bot", bot)
-        assert {one["id"]: one for one in exported} == shown
+        assert {conversation["id"]: conversation for conversation in exported} == shown
         assert fresh.json("conversation", "export") == exported
     fresh.serving = None
     assert lines(fresh) == exported
@@ -83,9 +83,9 @@ def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.read_bytes().startswith(codecs.BOM_UTF8)  # else spreadsheets misread Turkish letters
     with file.open(newline="", encoding="utf-8-sig") as stream:
-        found = list(csv.DictReader(stream))
-    assert [(row["conversation_id"], row["message_id"], row["content"], row["created_at"]) for row in found] == [
-        (one["id"], m["id"], m["content"], m["created_at"]) for one in exported for m in one["messages"]
+        records = list(csv.DictReader(stream))
+    assert [(row["conversation_id"], row["message_id"], row["content"], row["created_at"]) for row in records] == [
+        (conversation["id"], m["id"], m["content"], m["created_at"]) for conversation in exported for m in conversation["messages"]
     ]
 
 
@@ -110,7 +110,7 @@ def test_a_note_and_an_assignee_are_the_teams_alone(fresh: Site) -> None:
         shown = fresh.json("conversation", "show", listed["id"])
         assert (shown["notes"], shown["assignee"]) == ([note], "ada@example.com")
         assert "Call back on Monday" in fresh.run("conversation", "show", listed["id"]).out
-        assert [one["notes"] for one in lines(fresh)] == [[note]]
+        assert [conversation["notes"] for conversation in lines(fresh)] == [[note]]
         asked = serving.ask(key, "GET", f"/conversations/{listed['id']}")
         assert {"notes", "assignee"}.isdisjoint(asked.json["data"])
         assert fresh.json("conversation", "assign", listed["id"], "")["assignee"] is None
@@ -158,7 +158,7 @@ def test_an_account_is_moved_with_its_key_between_installations(exported: tuple[
     assert moved == account
     with fresh.serve() as serving:
         listed = serving.ask(key, "GET", "/conversations").json["data"]
-        assert sorted(one["user_id"] for one in listed) == ["v0", "v1", "v2"]
+        assert sorted(conversation["user_id"] for conversation in listed) == ["v0", "v1", "v2"]
         assert "already" in fresh.refused("account", "import", file)
     fresh.serving = None
 
@@ -210,7 +210,7 @@ def test_the_line_of_a_record_that_is_refused_is_named(exported: tuple[Path, dic
         assert f"line {at + 1}: " in fresh.refused("account", "import", file)
     assert fresh.json("account", "list") == []
     # Nothing of them is in the store either.
-    assert {one["name"] for one in fresh.json("bot", "list")} == set()
+    assert {bot["name"] for bot in fresh.json("bot", "list")} == set()
 
 
 def test_what_is_refused_makes_no_file_and_writes_over_none(fresh: Site) -> None:

@@ -235,9 +235,9 @@ def test_a_port_that_is_taken_is_told(site: Site) -> None:
 
 
 def test_a_full_disk_is_told(site: Site) -> None:
-    kept = site.data.rename(site.folder / "kept")
+    moved = site.data.rename(site.folder / "kept")
     with small_disk(site.data) as disk:
-        shutil.copytree(kept, disk, dirs_exist_ok=True)
+        shutil.copytree(moved, disk, dirs_exist_ok=True)
         assert "0.0 GiB free" in found(site)["disk"]["found"]
 
 
@@ -250,9 +250,9 @@ def test_little_room_for_temporary_files_is_told(site: Site) -> None:
 @pytest.mark.parametrize("public_url", ["http://127.0.0.1:1", "https://127.0.0.1:PORT", "http://localhost"])
 def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: str, site: Site) -> None:
     port = site.config.read_text().split("127.0.0.1:")[1].split("}")[0]
-    told = public_url.replace("PORT", port)
-    site.config.write_text(site.config.read_text().replace("listen:", f'public_url: "{told}", listen:'))
-    assert told in found(site, "warning")["public_url"]["found"]
+    address = public_url.replace("PORT", port)
+    site.config.write_text(site.config.read_text().replace("listen:", f'public_url: "{address}", listen:'))
+    assert address in found(site, "warning")["public_url"]["found"]
 
 
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
@@ -317,8 +317,8 @@ def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site
     bot, key = site.bot(account), site.key(account)
     with site.serve() as serving:
         assert serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"}).json["reason"] == "unreachable"
-        told = found(site, "ok")["egress"]["found"]
-    assert told == f"connections refused (egress: none) since the service started: model 1, {others}"
+        egress = found(site, "ok")["egress"]["found"]
+    assert egress == f"connections refused (egress: none) since the service started: model 1, {others}"
 
 
 def test_a_service_that_hangs_is_told(site: Site) -> None:
@@ -332,10 +332,10 @@ def test_a_service_that_hangs_is_told(site: Site) -> None:
 
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
     _key(site).chmod(0o644)
-    told = site.run("doctor")
-    assert told.status == 1
-    assert f"FAULT master key: others may read {site.data}/master.key\n      -> chmod 600" in told.out
-    assert told.err == "chatsvc: 1 fault found\n"
+    report = site.run("doctor")
+    assert report.status == 1
+    assert f"FAULT master key: others may read {site.data}/master.key\n      -> chmod 600" in report.out
+    assert report.err == "chatsvc: 1 fault found\n"
 
 
 def test_doctor_changes_nothing(site: Site) -> None:

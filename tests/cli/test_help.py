@@ -53,9 +53,9 @@ def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = chatsvc
     rest = [*main._protected_args, *main.args]  # what is left after the program's own options
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), rest[0])
-        assert found is not None, f"there is no command {rest[0]}"
-        command, rest = found, rest[1:]
+        subcommand = command.get_command(click.Context(command), rest[0])
+        assert subcommand is not None, f"there is no command {rest[0]}"
+        command, rest = subcommand, rest[1:]
     return command, rest
 
 
@@ -76,11 +76,11 @@ def test_the_examples_are_of_that_command_and_its_options(path: tuple[str, ...])
         words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"').split(" > ")[0].split(" | ")[0].split(" || ")[0])
         command, given = command_of(words[1:])
         options, _, _ = command.make_parser(click.Context(command)).parse_args(args=given)
-        missing = [one.name for one in command.params if one.required and options.get(one.name or "") in (None, ())]
+        missing = [param.name for param in command.params if param.required and options.get(param.name or "") in (None, ())]
         assert not missing, line
-        for one in command.params:
-            if isinstance(one.type, click.Choice | click.types.IntParamType | click.types.FloatParamType) and one.name in options:
-                one.type.convert(options[one.name], one, None)
+        for param in command.params:
+            if isinstance(param.type, click.Choice | click.types.IntParamType | click.types.FloatParamType) and param.name in options:
+                param.type.convert(options[param.name], param, None)
         shown.append(command)
     assert EVERY[path] in shown
 
@@ -141,18 +141,18 @@ def groups(group: click.Group) -> Iterator[click.Group]:
 
 
 def test_every_help_of_the_catalogue_is_that_of_a_command_or_of_an_option() -> None:
-    told = {command.key for command in (*EVERY.values(), *groups(chatsvc)) if isinstance(command, CatalogueCommand | CatalogueGroup)}
-    assert len(told) == len([*EVERY, *groups(chatsvc)])
+    keys = {command.key for command in (*EVERY.values(), *groups(chatsvc)) if isinstance(command, CatalogueCommand | CatalogueGroup)}
+    assert len(keys) == len([*EVERY, *groups(chatsvc)])
     of_all = {opt for command in (*EVERY.values(), chatsvc) for option in command.params for opt in option.opts}
     own = {
         f"{command.key} {opt}"
         for command in EVERY.values()
         if isinstance(command, CatalogueCommand)
-        for one in command.params
-        for opt in one.opts
+        for param in command.params
+        for opt in param.opts
     }
     known = section("commands").keys()
-    assert told <= known
-    assert known - told <= of_all | own
-    said = {command.operation for command in EVERY.values() if isinstance(command, CatalogueCommand) and command.operation}
-    assert said <= OPERATIONS.keys()
+    assert keys <= known
+    assert known - keys <= of_all | own
+    operations = {command.operation for command in EVERY.values() if isinstance(command, CatalogueCommand) and command.operation}
+    assert operations <= OPERATIONS.keys()

@@ -159,21 +159,25 @@ Evet, odada iki havlu ve temiz çarşaf var.
 
 @WITHOUT_A_SERVICE
 def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:
-    assert [one["kind"] for one in site.json("knowledge", "lint", bot)] == ["phone_missing", "address_missing", "opening_hours_missing"]
+    assert [finding["kind"] for finding in site.json("knowledge", "lint", bot)] == [
+        "phone_missing",
+        "address_missing",
+        "opening_hours_missing",
+    ]
     reached = ("--phone", "0212 000 11 22", "--address", "128 Harbour Road", "--opening-hours", "mon-fri 9-18")
     site.json("bot", "set", bot, *reached)
     assert site.json("knowledge", "lint", bot) == []
     site.json("knowledge", "add", bot, put(tmp_path, "weak.md", WEAK))
     first, second, third = (entry["id"] for entry in site.json("knowledge", "list", bot))
-    found = site.json("knowledge", "lint", bot)
-    assert [(one["kind"], one["entry"], one.get("other")) for one in found] == [
+    findings = site.json("knowledge", "lint", bot)
+    assert [(finding["kind"], finding["entry"], finding.get("other")) for finding in findings] == [
         ("duplicate_phrasing", second, first),
         ("foreign_language", third, None),
     ]
-    assert found[0]["text"] == "“Opening hours” is asked by “Opening hours” and by “When are you open?”"
+    assert findings[0]["text"] == "“Opening hours” is asked by “Opening hours” and by “When are you open?”"
     done = site.run("knowledge", "lint", bot, "--all")
     assert (done.status, done.err) == (0, "3 entries, 2 findings\n")
-    assert done.out.startswith(f"duplicate_phrasing     {found[0]['text']}  [{second}, {first}]\n")
+    assert done.out.startswith(f"duplicate_phrasing     {findings[0]['text']}  [{second}, {first}]\n")
 
 
 def test_a_dry_run_stores_nothing_and_lists_the_past_questions_whose_answers_change(fresh: Site, tmp_path: Path) -> None:
@@ -185,10 +189,10 @@ def test_a_dry_run_stores_nothing_and_lists_the_past_questions_whose_answers_cha
         for message in ("parking", "breakfast?", "do you take dogs"):
             serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": message, "user_id": "v"})
         before = fresh.json("knowledge", "list", bot)
-        found = fresh.json("knowledge", "add", bot, tmp_path / "inn.md", "--dry-run")
+        changes = fresh.json("knowledge", "add", bot, tmp_path / "inn.md", "--dry-run")
         assert fresh.json("knowledge", "list", bot) == before
         assert serving.end() == 0
-    assert [(one["kind"], one["question"], one["origin"], one["before"], one["after"]) for one in found] == [
+    assert [(change["kind"], change["question"], change["origin"], change["before"], change["after"]) for change in changes] == [
         ("lost", "breakfast?", "asked", "Breakfast?", None),
         ("gained", "do you take dogs", "unanswered", None, "Do you take dogs?"),
     ]
@@ -209,16 +213,16 @@ def test_what_was_asked_in_vain_is_shown_in_groups_ready_to_become_entries(fresh
         beside = fresh.json("knowledge", "unanswered", bot)
         assert serving.end() == 0
     assert "umbrella" not in fresh.log.read_text()
-    found = fresh.json("knowledge", "unanswered", bot)
-    assert found == beside
-    assert [(one["question"], one["count"], one["language"]) for one in found] == [
+    groups = fresh.json("knowledge", "unanswered", bot)
+    assert groups == beside
+    assert [(group["question"], group["count"], group["language"]) for group in groups] == [
         ("Do you repair umbrellas?", 3, "en"),
         ("Is parrot food vegan?", 1, "en"),
     ]
-    assert found[0]["asked"] == ["Do you repair umbrellas?", "do you repair an umbrella"]
-    assert all(set(one) == {"question", "count", "asked", "language", "last_asked_at", "nearest"} for one in found)
-    assert all(one["nearest"] is None or set(one["nearest"]) == {"id", "question", "score"} for one in found)
-    assert fresh.json("knowledge", "unanswered", bot, "--limit", "1") == found[:1]
+    assert groups[0]["asked"] == ["Do you repair umbrellas?", "do you repair an umbrella"]
+    assert all(set(group) == {"question", "count", "asked", "language", "last_asked_at", "nearest"} for group in groups)
+    assert all(group["nearest"] is None or set(group["nearest"]) == {"id", "question", "score"} for group in groups)
+    assert fresh.json("knowledge", "unanswered", bot, "--limit", "1") == groups[:1]
     assert fresh.run("knowledge", "unanswered", bot).out.startswith("     3  Do you repair umbrellas?  (en, ")
     markdown = fresh.run("knowledge", "unanswered", bot, "--markdown").out
     assert markdown.startswith("## Do you repair umbrellas?\nalt: do you repair an umbrella\nlanguage: en\n\n\n## Is parrot")

@@ -34,8 +34,10 @@ def test_the_configuration_shown_is_a_file_that_says_the_same(tmp_path: Path) ->
     assert (shown.status, shown.err) == (0, "")
     again = tmp_path / "again.yaml"
     again.write_text(shown.out.replace("'***'", "sk-nobody-may-see-this"))
-    one, other = configuration.load(site.config, {}), configuration.load(again, {})
-    assert [getattr(one, name) for name in vars(one) if name != "path"] == [getattr(other, name) for name in vars(other) if name != "path"]
+    first, other = configuration.load(site.config, {}), configuration.load(again, {})
+    assert [getattr(first, name) for name in vars(first) if name != "path"] == [
+        getattr(other, name) for name in vars(other) if name != "path"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,13 +92,13 @@ def test_a_service_that_runs_is_healthy_and_one_that_does_not_is_told_as_such(tm
 def test_a_service_on_a_socket_is_asked_there(tmp_path: Path) -> None:
     site = Site(tmp_path)
     with tempfile.TemporaryDirectory() as folder:
-        place = f"unix:{folder}/s"
+        address = f"unix:{folder}/s"
         site.config.write_text(
-            f"server: {{listen: '{place}', public_url: 'https://bots.example.com'}}\nmodels: {{offline: {{engine: knowledge}}}}\n"
+            f"server: {{listen: '{address}', public_url: 'https://bots.example.com'}}\nmodels: {{offline: {{engine: knowledge}}}}\n"
         )
         assert site.refused_with("healthcheck") == {"status": "unreachable (No such file or directory)"}
         with site.serve() as serving:
-            assert (serving.url, serving.base_url) == (place, "https://bots.example.com/api/v2")
+            assert (serving.url, serving.base_url) == (address, "https://bots.example.com/api/v2")
             assert site.json("healthcheck") == {"status": "ready"}
 
 
@@ -120,12 +122,12 @@ def test_what_answers_in_the_place_of_the_service_is_not_taken_for_it(tmp_path: 
 
 def test_the_licences_of_all_that_is_needed_are_listed_with_their_texts(tmp_path: Path) -> None:
     listed = json.loads(run("licenses", "--json", cwd=tmp_path).out)
-    names = {one["name"].lower() for one in listed}
+    names = {package["name"].lower() for package in listed}
     assert {"aiohttp", "aiosqlite", "anthropic", "click", "cryptography", "pyyaml", "orjson", "uvloop", "tzdata", "yarl"} <= names
     assert not names & {"pytest", "mypy", "ruff", "chatsvc"}
-    assert all(one["version"] and one["license"] for one in listed)
+    assert all(package["version"] and package["license"] for package in listed)
     # cobble is published without a licence file; its metadata names the licence.
-    assert {one["name"] for one in listed if len(one["text"]) < 200} <= {"cobble"}
+    assert {package["name"] for package in listed if len(package["text"]) < 200} <= {"cobble"}
     full = run("licenses", "--full", cwd=tmp_path).out
     assert "Permission is hereby granted, free of charge" in full
     assert len(run("licenses", cwd=tmp_path).out.splitlines()) == len(listed) + 1

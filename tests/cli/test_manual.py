@@ -22,14 +22,14 @@ def test_the_topics_are_listed_with_a_line_about_each() -> None:
     done = run("help")
     assert [line.split()[0] for line in done.out.splitlines()] == TOPICS
     assert all(re.fullmatch(r"\w+ +[A-Z].{15,100}\.", line) for line in done.out.splitlines())
-    assert [one["topic"] for one in json.loads(run("help", "--json").out)] == TOPICS
+    assert [page["topic"] for page in json.loads(run("help", "--json").out)] == TOPICS
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_topic_is_printed_as_markdown_without_the_marks_of_its_generated_parts(topic: str) -> None:
     done = run("help", topic)
-    kept = [line for line in (HELP / f"{topic}.md").read_text("utf-8").splitlines() if not line.startswith("<!--")]
-    assert done.out.splitlines() == kept
+    lines = [line for line in (HELP / f"{topic}.md").read_text("utf-8").splitlines() if not line.startswith("<!--")]
+    assert done.out.splitlines() == lines
     assert json.loads(run("help", topic, "--json").out) == {"topic": topic, "text": done.out}
 
 

@@ -50,8 +50,8 @@ def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
 
 
 def test_country_and_language_and_time_zone_count(tmp_path: Path) -> None:
-    found = read(tmp_path, "020 7946 0958 at 5", "--country", "gb", "--language", "en-GB", "--timezone", "Europe/London")
-    assert found == {"language": "en", **NOTHING, "phone": "+442079460958", "time": "17:00"}
+    values = read(tmp_path, "020 7946 0958 at 5", "--country", "gb", "--language", "en-GB", "--timezone", "Europe/London")
+    assert values == {"language": "en", **NOTHING, "phone": "+442079460958", "time": "17:00"}
 
 
 @pytest.mark.parametrize(

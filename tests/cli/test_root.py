@@ -84,18 +84,18 @@ class Place:
 
 
 @pytest.fixture
-def place(other: pwd.struct_passwd) -> Iterator[Place]:
+def folders(other: pwd.struct_passwd) -> Iterator[Place]:
     """A place that everybody may enter, as pytest's own folders are not."""
     before = os.umask(0o022)
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     folder.chmod(0o755)
-    made = Place(folder, other)
-    for path in (made.theirs, made.private):
+    created = Place(folder, other)
+    for path in (created.theirs, created.private):
         path.mkdir(mode=0o700)
-    made.precious.write_text(SECRET)
-    made.precious.chmod(0o600)
-    made.give(made.theirs)
-    yield made
+    created.precious.write_text(SECRET)
+    created.precious.chmod(0o600)
+    created.give(created.theirs)
+    yield created
     shutil.rmtree(folder)
     os.umask(before)
 
@@ -111,57 +111,57 @@ COMMANDS = [["account", "list"], ["serve"], ["key", "create"], ["backup", "creat
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("whose", ["data folder", "new data folder", "configuration", "current folder", "link to the data folder"])
-def test_a_command_on_files_of_another_user_names_the_line_to_type(place: Place, command: list[str], whose: str) -> None:
-    cwd, config = place.folder, place.folder / "config.yaml"
+def test_a_command_on_files_of_another_user_names_the_line_to_type(folders: Place, command: list[str], whose: str) -> None:
+    cwd, config = folders.folder, folders.folder / "config.yaml"
     if whose == "configuration":
-        config = place.theirs / "config.yaml"
-        config.write_text(f"{OFFLINE}data_dir: {place.private}\n")
+        config = folders.theirs / "config.yaml"
+        config.write_text(f"{OFFLINE}data_dir: {folders.private}\n")
     elif whose == "current folder":
-        (place.theirs / "config.yaml").write_text(f"{OFFLINE}data_dir: {place.private}\n")
-        cwd = place.theirs
+        (folders.theirs / "config.yaml").write_text(f"{OFFLINE}data_dir: {folders.private}\n")
+        cwd = folders.theirs
     elif whose == "link to the data folder":
-        place.site(place.link(place.theirs / "data", place.private))
+        folders.site(folders.link(folders.theirs / "data", folders.private))
     else:
-        place.site(place.theirs / "data" if whose == "new data folder" else place.theirs)
+        folders.site(folders.theirs / "data" if whose == "new data folder" else folders.theirs)
     named = () if whose == "current folder" else ("-c", config)
-    before = sorted(path.name for path in place.theirs.iterdir())
+    before = sorted(path.name for path in folders.theirs.iterdir())
     assert refused(run(*named, *command, cwd=cwd)).endswith(TYPE_INSTEAD)
-    assert sorted(path.name for path in place.theirs.iterdir()) == before
-    place.intact()
+    assert sorted(path.name for path in folders.theirs.iterdir()) == before
+    folders.intact()
 
 
-def test_doctor_says_the_same_as_a_finding(place: Place) -> None:
-    done = place.site(place.theirs).run("doctor", "--json")
+def test_doctor_says_the_same_as_a_finding(folders: Place) -> None:
+    done = folders.site(folders.theirs).run("doctor", "--json")
     (check,) = json.loads(done.out)["checks"]
     assert (done.status, check["state"], TYPE_INSTEAD in check["found"]) == (1, "fault", True)
 
 
-def test_a_user_without_a_name_is_named_by_its_number(place: Place) -> None:
-    os.chown(place.theirs, 4321, 4321)
-    told = refused(place.site(place.theirs).run("account", "list"))
-    assert told.endswith("Type instead: setpriv --reuid=4321 --regid=4321 --clear-groups -- chatsvc ...")
+def test_a_user_without_a_name_is_named_by_its_number(folders: Place) -> None:
+    os.chown(folders.theirs, 4321, 4321)
+    message = refused(folders.site(folders.theirs).run("account", "list"))
+    assert message.endswith("Type instead: setpriv --reuid=4321 --regid=4321 --clear-groups -- chatsvc ...")
 
 
 @pytest.mark.parametrize("what", ["configuration", "folder"])
-def test_root_uses_nothing_that_others_may_write(place: Place, what: str) -> None:
-    shared = place.folder / "shared"
+def test_root_uses_nothing_that_others_may_write(folders: Place, what: str) -> None:
+    shared = folders.folder / "shared"
     shared.mkdir()
-    site = place.site(shared / "data")
+    site = folders.site(shared / "data")
     (site.config if what == "configuration" else shared).chmod(0o777)
     assert "others may write it" in refused(site.run("account", "list"))
     assert not list(shared.iterdir())
 
 
-def test_a_link_of_another_user_to_a_file_of_roots_is_no_configuration_and_no_secret(place: Place) -> None:
-    assert TYPE_INSTEAD in refused(run("-c", place.link(place.theirs / "config.yaml", place.precious), "account", "list"))
-    site = place.site(place.folder / "data")
-    key = place.link(place.theirs / "key", place.precious)
+def test_a_link_of_another_user_to_a_file_of_roots_is_no_configuration_and_no_secret(folders: Place) -> None:
+    assert TYPE_INSTEAD in refused(run("-c", folders.link(folders.theirs / "config.yaml", folders.precious), "account", "list"))
+    site = folders.site(folders.folder / "data")
+    key = folders.link(folders.theirs / "key", folders.precious)
     site.config.write_text(f"{site.config.read_text()}engines: {{anthropic: {{api_key_file: {key}}}}}\n")
     assert "is not opened as root" in refused(site.run("config", "show"))
 
 
-def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = place.site(place.folder / "data")
+def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(folders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = folders.site(folders.folder / "data")
     site.account()
     assert {file.stat().st_uid for file in (site.data, *site.data.iterdir())} == {0}
     for_everybody(monkeypatch)
@@ -169,46 +169,46 @@ def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(place: Place, 
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_init_gives_what_it_makes_to_the_owner_of_its_folder(place: Place, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_gives_what_it_makes_to_the_owner_of_its_folder(folders: Place, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for_everybody(monkeypatch)
-    os.chown(place.theirs, NOBODY, NOBODY)
-    done = run_anew(*(["init", place.theirs] if named else ["init"]), cwd=place.theirs)
+    os.chown(folders.theirs, NOBODY, NOBODY)
+    done = run_anew(*(["init", folders.theirs] if named else ["init"]), cwd=folders.theirs)
     assert (done.status, "API key" in done.out) == (0, True), done
-    assert {path.lstat().st_uid for path in place.theirs.rglob("*")} == {NOBODY}
-    assert (place.theirs / "config.yaml").stat().st_mode & 0o777 == 0o600
-    log = place.folder / "log"
-    with Serving(place.theirs / "config.yaml", log, place.folder, before=become_nobody) as serving:
+    assert {path.lstat().st_uid for path in folders.theirs.rglob("*")} == {NOBODY}
+    assert (folders.theirs / "config.yaml").stat().st_mode & 0o777 == 0o600
+    log = folders.folder / "log"
+    with Serving(folders.theirs / "config.yaml", log, folders.folder, before=become_nobody) as serving:
         assert serving.ask("no key", "GET", "/chatbots").status == 401
         assert serving.end() == 0
-    place.intact()
+    folders.intact()
 
 
-def test_init_lets_the_services_group_read_a_configuration_of_roots(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_lets_the_services_group_read_a_configuration_of_roots(folders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for_everybody(monkeypatch)
-    installation = place.folder / "installation"
+    installation = folders.folder / "installation"
     (installation / "data").mkdir(parents=True, mode=0o700)
-    place.give(installation / "data")
-    assert run_anew("init", installation, cwd=place.folder).status == 0
+    folders.give(installation / "data")
+    assert run_anew("init", installation, cwd=folders.folder).status == 0
     status = (installation / "config.yaml").stat()
-    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (0, place.user.pw_gid, 0o640)
-    assert {path.stat().st_uid for path in (installation / "data").iterdir()} == {place.user.pw_uid}
-    assert run("init", place.private / "own", cwd=place.folder).status == 0
-    alone = (place.private / "own" / "config.yaml").stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (0, folders.user.pw_gid, 0o640)
+    assert {path.stat().st_uid for path in (installation / "data").iterdir()} == {folders.user.pw_uid}
+    assert run("init", folders.private / "own", cwd=folders.folder).status == 0
+    alone = (folders.private / "own" / "config.yaml").stat()
     assert (alone.st_uid, alone.st_mode & 0o777) == (0, 0o600)
 
 
-def test_init_under_a_folder_of_roots_says_what_to_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_under_a_folder_of_roots_says_what_to_type(folders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for_everybody(monkeypatch)
-    told = refused(run_anew("init", place.folder / "mine", cwd=place.folder, before=become_nobody))
-    assert told.endswith(f"Type instead, then try again: sudo install -d -o nobody -m 0700 {place.folder}/mine")
-    assert not (place.folder / "mine").exists()
+    message = refused(run_anew("init", folders.folder / "mine", cwd=folders.folder, before=become_nobody))
+    assert message.endswith(f"Type instead, then try again: sudo install -d -o nobody -m 0700 {folders.folder}/mine")
+    assert not (folders.folder / "mine").exists()
 
 
-def test_init_makes_nothing_at_the_end_of_a_dangling_link(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_makes_nothing_at_the_end_of_a_dangling_link(folders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for_everybody(monkeypatch)
-    place.link(place.theirs / "config.yaml", place.private / "new.yaml")
-    refused(run_anew("init", place.theirs, cwd=place.folder))
-    place.intact()
+    folders.link(folders.theirs / "config.yaml", folders.private / "new.yaml")
+    refused(run_anew("init", folders.theirs, cwd=folders.folder))
+    folders.intact()
 
 
 def test_a_user_who_cannot_run_this_python_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -226,36 +226,36 @@ def test_where_the_program_that_changes_users_is_missing_it_is_named(monkeypatch
         local_user.run_as(NOBODY)
 
 
-def test_files_that_root_names_are_reached_through_no_planted_link(place: Place) -> None:
-    site = place.site(place.folder / "data")
+def test_files_that_root_names_are_reached_through_no_planted_link(folders: Place) -> None:
+    site = folders.site(folders.folder / "data")
     bot = site.bot(site.account())
-    theirs = place.theirs / "faq.md"
+    theirs = folders.theirs / "faq.md"
     theirs.write_text("language: en\n\n## When are you open?\n\nFrom 9 to 6.\n")
-    place.give(theirs)
+    folders.give(theirs)
     assert site.json("knowledge", "add", bot, theirs)["entries"] == 1
-    planted = place.link(place.theirs / "planted.md", place.precious)
+    planted = folders.link(folders.theirs / "planted.md", folders.precious)
     assert "is not opened as root" in site.refused("knowledge", "add", bot, planted)
     assert "is not opened as root" in site.refused("knowledge", "export", bot, "--output", planted)
-    folder = place.link(place.theirs / "folder", place.private)
+    folder = folders.link(folders.theirs / "folder", folders.private)
     assert "is not opened as root" in site.refused("backup", "create", folder / "one.backup")
     assert "is not opened as root" in site.refused("backup", "verify", planted)
-    (place.theirs / "bots").mkdir()
-    place.give(place.theirs / "bots")
-    place.link(place.theirs / "bots" / "one.yaml", place.precious)
-    assert "bots" in site.refused("bot", "sync", place.theirs / "bots")
+    (folders.theirs / "bots").mkdir()
+    folders.give(folders.theirs / "bots")
+    folders.link(folders.theirs / "bots" / "one.yaml", folders.precious)
+    assert "bots" in site.refused("bot", "sync", folders.theirs / "bots")
     assert SECRET not in json.dumps(site.json("knowledge", "list", bot))
-    place.intact()
+    folders.intact()
 
 
 @pytest.mark.parametrize(
     ("mode", "kind", "expected"),
     [(0o777, "folder", -1), (0o1777, "folder", 0), (0o666, "file", -1), (0o664, "file", 0), (0o644, "file", 0)],
 )
-def test_who_can_replace_a_path(place: Place, mode: int, kind: str, expected: int) -> None:
-    path = place.private / "it"
+def test_who_can_replace_a_path(folders: Place, mode: int, kind: str, expected: int) -> None:
+    path = folders.private / "it"
     path.mkdir() if kind == "folder" else path.touch()
     path.chmod(mode)
     assert local_user.owner_of(path) == expected
-    place.give(path)
-    assert local_user.owner_of(path) == place.user.pw_uid
-    assert local_user.owner_of(place.theirs / "not" / "there") == place.user.pw_uid
+    folders.give(path)
+    assert local_user.owner_of(path) == folders.user.pw_uid
+    assert local_user.owner_of(folders.theirs / "not" / "there") == folders.user.pw_uid

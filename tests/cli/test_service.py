@@ -49,8 +49,10 @@ def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_wi
     assert alone == beside
     conversations, shown, usage, accounts, bots = alone
     of_list = listed[0].keys() - {"message_count"}  # the commands add the hand-off
-    assert [{name: c[name] for name in of_list} for c in conversations] == [{name: c[name] for name in of_list} for c in listed]
-    assert [c["message_count"] for c in conversations] == [4, 2]
+    assert [{name: conversation[name] for name in of_list} for conversation in conversations] == [
+        {name: conversation[name] for name in of_list} for conversation in listed
+    ]
+    assert [conversation["message_count"] for conversation in conversations] == [4, 2]
     of_interface = ("id", "role", "content", "created_at")  # the commands add which entries a reply came from
     messages = [{name: message[name] for name in of_interface} for message in shown["messages"]]
     assert {**{name: shown[name] for name in detail}, "messages": messages} == detail
@@ -65,8 +67,8 @@ def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_wi
     assert len(fresh.json("conversation", "list", "--limit", "1")) == 1
     newest = fresh.json("conversation", "show", listed[0]["id"], "--message-limit", "1")
     assert (len(newest["messages"]), newest["messages_truncated"], newest["message_count"]) == (1, True, 4)
-    told = fresh.run("conversation", "show", listed[0]["id"])
-    assert "When are you open?\n" in told.out
+    output = fresh.run("conversation", "show", listed[0]["id"])
+    assert "When are you open?\n" in output.out
 
 
 def look(site: Site, account: str, bot: str, conversation: str) -> list[Any]:
@@ -189,7 +191,7 @@ def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site
 def test_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
     names = [f"account {number}" for number in range(8)]
     done = together([("-c", fresh.config, "account", "create", name, "--json") for name in names], fresh.folder)
-    assert [(one.status, one.err) for one in done] == [(0, "")] * 8
+    assert [(run.status, run.err) for run in done] == [(0, "")] * 8
     assert sorted(account["name"] for account in fresh.json("account", "list")) == names
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
@@ -206,7 +208,7 @@ def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fre
         stopping = together(wave, fresh.folder)
         killer.join()
         assert serving.wait() == 0
-    assert [(one.status, one.err) for one in (*starting, *stopping)] == [(0, "")] * 8
+    assert [(run.status, run.err) for run in (*starting, *stopping)] == [(0, "")] * 8
     assert len(fresh.json("key", "list")) == 8
 
 
@@ -253,7 +255,7 @@ def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) ->
         with control(fresh) as connection:
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100) == b""
-        assert [one["id"] for one in fresh.json("account", "list")] == [account]
+        assert [row["id"] for row in fresh.json("account", "list")] == [account]
     assert "ERROR" not in fresh.log.read_text()
 
 
@@ -319,9 +321,13 @@ def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site, form: 
     account = fresh.account()
     bot, key = fresh.bot(account), fresh.key(account)
     with fresh.serve() as serving:
-        told = [serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "words of a visitor"})]
-        assert (told[0].status, told[0].json["reason"]) == (502, "unreachable")
-        told += [serving.ask(key, "GET", f"/{key}"), serving.ask(key + "x", "GET", "/chatbots"), serving.ask(key[:-1], "GET", "/chatbots")]
+        answers = [serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "words of a visitor"})]
+        assert (answers[0].status, answers[0].json["reason"]) == (502, "unreachable")
+        answers += [
+            serving.ask(key, "GET", f"/{key}"),
+            serving.ask(key + "x", "GET", "/chatbots"),
+            serving.ask(key[:-1], "GET", "/chatbots"),
+        ]
         command_line = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes()
         listed = fresh.run("key", "list", "--account", account)
         assert serving.end() == 0
@@ -332,15 +338,15 @@ def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site, form: 
         lines = [json.loads(line) for line in log.splitlines()]
         assert all({"time", "level", "logger", "request_id", "message"} <= line.keys() for line in lines)
         accesses = [line for line in lines if line["logger"] == "chatsvc.access"]
-        said = [(line["method"], line["route"], line["status"], line["account"]) for line in accesses]
+        requests = [(line["method"], line["route"], line["status"], line["account"]) for line in accesses]
         assert {line["client"] for line in accesses} == {"127.0.0.1"}
-        assert said == [("POST", "/messages", 502, account), (None, "other", 404, account), *[("GET", "/chatbots", 401, None)] * 2]
+        assert requests == [("POST", "/messages", 502, account), (None, "other", 404, account), *[("GET", "/chatbots", 401, None)] * 2]
     master_key = (fresh.data / "master.key").read_text().strip()
     for secret in (key, "sk-the-providers-key", master_key):
         assert secret not in log
         assert secret.encode() not in command_line
         assert secret not in listed.out + listed.err
-        assert secret not in "".join(str(answer.json) for answer in told if "path" not in answer.json)
+        assert secret not in "".join(str(answer.json) for answer in answers if "path" not in answer.json)
         for file in fresh.data.iterdir():
             assert file.name == "master.key" or secret.encode() not in file.read_bytes()
     assert "words of a visitor" not in log
@@ -402,9 +408,9 @@ def test_with_certificate_files_the_service_speaks_https_alone(fresh: Site, cert
 @pytest.mark.parametrize("key", ["other-key.pem", "locked-key.pem", "cert.pem"])
 def test_a_certificate_without_its_key_is_refused_in_one_line(fresh: Site, certificate: Path, key: str) -> None:
     with_tls(fresh, certificate / "cert.pem", certificate / key)
-    said = fresh.refused("serve")
-    assert str(certificate / "cert.pem") in said
-    assert key in said
+    message = fresh.refused("serve")
+    assert str(certificate / "cert.pem") in message
+    assert key in message
 
 
 def test_the_demo_answers_a_real_message_once_and_leaves_nothing(tmp_path: Path) -> None:
@@ -446,8 +452,8 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
                     assert words in page.read()
             listed = ask(url, key, "GET", "/conversations").json["data"]
             assert len(listed) > 10
-            assert [one["channel"] for one in listed].count("web") == 1
-            assert len({one["last_message_at"][:10] for one in listed}) > 5
+            assert [conversation["channel"] for conversation in listed].count("web") == 1
+            assert len({conversation["last_message_at"][:10] for conversation in listed}) > 5
             demo.send_signal(signal.SIGINT)
     _, err = demo.communicate(timeout=PATIENCE_S)
     watch.cancel()
@@ -478,7 +484,7 @@ def test_a_handshake_for_a_host_that_is_no_name_is_refused_in_one_line_of_the_lo
                 connection.recv(100)
         assert ask(serving.url, fresh.key(fresh.account()), "GET", "/chatbots", tls=trusting).status == 200
         assert serving.end() == 0
-    said = fresh.log.read_text()
-    assert said.count("whose name is not ASCII") == 1
-    assert "Traceback" not in said
-    assert "31m" not in said
+    log = fresh.log.read_text()
+    assert log.count("whose name is not ASCII") == 1
+    assert "Traceback" not in log
+    assert "31m" not in log

@@ -76,9 +76,9 @@ def test_an_answer_under_way_is_finished_written_and_told(tmp_path: Path, signal
 
 def idle_connection(serving: Serving) -> HTTPConnection:
     """A connection that is open and has been used."""
-    place = urlsplit(serving.url)
-    assert place.hostname
-    connection = HTTPConnection(place.hostname, place.port, timeout=20)
+    parts = urlsplit(serving.url)
+    assert parts.hostname
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=20)
     connection.request("GET", "/api/v2/chatbots")
     connection.getresponse().read()
     return connection
@@ -164,7 +164,7 @@ def test_work_that_takes_long_does_not_keep_the_service_from_stopping(fresh: Sit
         began = time.monotonic()
         assert serving.end() == 0
         assert time.monotonic() - began < 20
-        told = asking.result()
-    assert told.status == 1
-    assert "went away before it answered" in told.err
+        answer = asking.result()
+    assert answer.status == 1
+    assert "went away before it answered" in answer.err
     assert "Traceback" not in fresh.log.read_text()

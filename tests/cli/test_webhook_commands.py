@@ -96,9 +96,9 @@ def last_signature(hooks: ReceiverThread) -> tuple[bytes, str]:
 
 
 def test_the_signing_key_is_shown_when_it_is_made_and_never_again(house: Site, bot: str, hooks: ReceiverThread) -> None:
-    made = set_hook(house, bot, hooks.url)
-    key = made.pop("signing_key")
-    assert made["events"] == ["request.created"]
+    hook = set_hook(house, bot, hooks.url)
+    key = hook.pop("signing_key")
+    assert hook["events"] == ["request.created"]
     again = house.json("webhook", "set", bot, f"{hooks.url}/2", "--event", "appointment.created", "--event", "request.created")
     assert (again["url"], again["events"]) == (f"{hooks.url}/2", ["request.created", "appointment.created"])
     shown = house.json("webhook", "show", bot)
@@ -309,11 +309,11 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
             assert (request["visitor_email"], appointment["request_id"]) == (EMAIL, request["id"])
             assert site.json("request", "set", request["id"], "--status", "done")["status"] == "done"
             assert site.json("appointment", "set", appointment["id"], "--status", "confirmed")["status"] == "confirmed"
-            told = [
+            outputs = [
                 site.refused("request", "set", request["id"], "--status", "gone"),
                 site.refused("request", "set", "x", "--status", "done"),
             ]
-            told += [site.refused("appointment", "set", appointment["id"], "--status", "new"), site.run("webhook", "attempts", bot).out]
+            outputs += [site.refused("appointment", "set", appointment["id"], "--status", "new"), site.run("webhook", "attempts", bot).out]
             commands = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes().decode()
             assert serving.end() == 0
         # What went wrong inside is logged too, whole, and still without them.
@@ -322,7 +322,7 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
         with site.serve() as serving:
             wait_for(lambda: site.json("webhook", "attempts", bot)[0]["error"] == "unusable_key")
             assert serving.end() == 0
-    everything = "\n".join([site.log.read_text(), commands, *told])
+    everything = "\n".join([site.log.read_text(), commands, *outputs])
     assert "cannot be signed" in everything
     for secret in (*secrets, NAME, EMAIL, PHONE, "905321112233", "whsec_", "Fren tamiri"):
         assert secret not in everything, secret
