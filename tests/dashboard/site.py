@@ -67,8 +67,8 @@ class Site:
 
     async def join(self, email: str, language: str = "en", **arguments: Any) -> Client:
         """Add a person, by default an editor, who chooses a password by the link. Returns that browser."""
-        place = arguments or {"account": self.mine.account, "role": "editor"}
-        added = await self.do("operator.add", email=email, **place)
+        scope = arguments or {"account": self.mine.account, "role": "editor"}
+        added = await self.do("operator.add", email=email, **scope)
         client = await self.client(language=language)
         page = await client.post(self.path_of(added.link), {"name": "Nil Kaya", "password": PASSWORD}, follow=False)
         assert (page.status, page.headers["Location"]) == (303, "/")
@@ -134,7 +134,7 @@ async def talk(site: Site, business: Business) -> None:
     await site.say(business, "My chain is broken", "visitor-1", request)
     await site.say(business, "Friday at 14:30 for a service", "visitor-2", wish)
     services = site.app.services
-    found = (await conversations.list_all(services, ADMIN, bot=business.bot)).items
+    listed = (await conversations.list_all(services, ADMIN, bot=business.bot)).items
     (entry, *_) = await knowledge.list_all(services, ADMIN, bot=business.bot)
     requests = (await site.do("request.list", bot=business.bot)).items
     appointments = (await site.do("appointment.list", bot=business.bot)).items
@@ -142,7 +142,7 @@ async def talk(site: Site, business: Business) -> None:
         "account": business.account,
         "bot": business.bot,
         "key": business.key_id,
-        "conversation": found[0].id,
+        "conversation": listed[0].id,
         "entry": entry.id,
         "request": requests[-1].request.id,
         "appointment": appointments[0].appointment.id,
@@ -153,9 +153,9 @@ async def hire(app: App, business: Business) -> dict[str, str]:
     """Add a person in every role, each with a password; their session tokens."""
     services, tokens = app.services, {}
     for role in ROLES:
-        place: dict[str, Any] = {"admin": True} if role == "administrator" else {"account": business.account, "role": role}
-        made = await operators.add(services, ADMIN, email=f"{role}@example.com", name=role.capitalize(), **place)
-        arguments = {"token": (made.link or "").rpartition("/")[2], "password": PASSWORD}
+        scope: dict[str, Any] = {"admin": True} if role == "administrator" else {"account": business.account, "role": role}
+        invitation = await operators.add(services, ADMIN, email=f"{role}@example.com", name=role.capitalize(), **scope)
+        arguments = {"token": (invitation.link or "").rpartition("/")[2], "password": PASSWORD}
         tokens[role] = (await perform(services, ANONYMOUS, "password.set", arguments)).token
     return tokens
 

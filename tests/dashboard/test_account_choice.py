@@ -22,7 +22,7 @@ async def both(site: Site) -> AsyncIterator[Client]:
 
 
 async def keys_of(site: Site, account: str) -> list[str | None]:
-    return [one.key.label for one in (await site.do("key.list", account=account)).items]
+    return [row.key.label for row in (await site.do("key.list", account=account)).items]
 
 
 async def test_a_form_acts_on_the_account_that_it_was_made_for(site: Site, both: Client) -> None:
@@ -33,8 +33,8 @@ async def test_a_form_acts_on_the_account_that_it_was_made_for(site: Site, both:
     assert fields["account"] == site.mine.account
     # Another tab chooses the other account, in which the form must not make a key.
     await both.get(f"/?account={site.other.account}")
-    made = await both.post("/keys", {**fields, "name": "from the first tab"})
-    assert (made.status, len(made.secrets())) == (200, 1)
+    answer = await both.post("/keys", {**fields, "name": "from the first tab"})
+    assert (answer.status, len(answer.secrets())) == (200, 1)
     assert "from the first tab" in await keys_of(site, site.mine.account)
     assert "from the first tab" not in await keys_of(site, site.other.account)
     # The page after it shows the same account.

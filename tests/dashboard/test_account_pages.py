@@ -201,17 +201,17 @@ async def attempts(site: Site, count: int, first: int = 0, **values: object) -> 
         **values,
     }
     ids = [f"00000000-0000-7000-8000-{number:06d}{event:06d}" for number in range(first, first + count)]
-    rows = [(one, f"{one[:-1]}f", *row.values()) for one in ids]
+    rows = [(id_, f"{id_[:-1]}f", *row.values()) for id_ in ids]
     await insert(site.app, "webhook_attempts", f"id, delivery_id, {', '.join(row)}", rows)
     return ids[::-1]
 
 
 async def test_attempts_are_filtered_paged_and_shown_with_request_and_answer(site: Site, owner: Client) -> None:
-    newest, *_ = made = await attempts(site, 60)
+    newest, *_ = records = await attempts(site, 60)
     first = await owner.get(f"/webhooks?status=failed&bot={site.mine.bot}")
-    assert first.records() == made[:50]
+    assert first.records() == records[:50]
     second = await owner.get(first.links("next")[0])
-    assert (second.records(), second.links("next")) == (made[50:], [])
+    assert (second.records(), second.links("next")) == (records[50:], [])
     assert (await owner.get("/webhooks?status=delivered")).records() == []
     assert (await owner.get("/webhooks?event=webhook.test&status=odd")).records() == []
     assert (await owner.get(f"/webhooks?bot={site.other.bot}")).status == 404
@@ -267,9 +267,9 @@ async def test_the_system_page_examines_and_backs_up(site: Site, administrator: 
     shown = await administrator.submit("/system", "doctor.run")
     key.chmod(0o600)
     assert shown.has(f"Others may read {key}.", f"chmod 600 {key}")
-    made = await administrator.submit("/system", "backup.create", with_master_key="1")
-    (name,) = made.records()
-    link = next(one for one in made.links() if one.endswith(name))
+    answer = await administrator.submit("/system", "backup.create", with_master_key="1")
+    (name,) = answer.records()
+    link = next(address for address in answer.links() if address.endswith(name))
     file = await administrator.session.get(administrator.app.url + link)
     content = await file.read()
     assert file.headers["Content-Disposition"] == f'attachment; filename="{name}"'

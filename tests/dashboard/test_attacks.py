@@ -59,8 +59,8 @@ async def poison_more(site: Site, business: Business) -> None:
     attempt = "UPDATE webhook_attempts SET answer = :1, error = :2, url = :3, signature = :2, body = :4 WHERE id = :5"
     body = json.dumps({"event": SCRIPT, "data": {"message": SCRIPT}})
     await execute(site.app, attempt, SCRIPT.encode(), SCRIPT, f"https://hooks.example.com/{SCRIPT}", body.encode(), ids["attempt"])
-    said = "UPDATE messages SET author = :1, role = 'operator' WHERE role = 'assistant' AND number % 2 = 0"
-    await execute(site.app, said, SCRIPT)
+    statement = "UPDATE messages SET author = :1, role = 'operator' WHERE role = 'assistant' AND number % 2 = 0"
+    await execute(site.app, statement, SCRIPT)
     await execute(site.app, "UPDATE requests SET source_page_host = :1", SCRIPT)
     await execute(site.app, "UPDATE conversations SET source_page_host = :1, operator_name = :1, handling = 'operator'", SCRIPT)
 
@@ -121,7 +121,7 @@ async def test_parameters_of_addresses_are_neither_markup_nor_headers(site: Site
     for number, route in enumerate(pages()):
         path = path_of(route.template, await ids_of(site, site.mine))
         # Each page gets each value in some parameter, and each parameter each value on some page.
-        queries = [{name: values[(place + number + turn) % len(values)] for place, name in enumerate(PARAMETERS)} for turn in (0, 4)]
+        queries = [{name: values[(position + number + turn) % len(values)] for position, name in enumerate(PARAMETERS)} for turn in (0, 4)]
         queries += [{PARAMETERS[number % len(PARAMETERS)]: SCRIPT}]
         for query in queries:
             answer = await owner.get(path, params=query, follow=False)
@@ -196,8 +196,8 @@ async def test_every_answer_to_any_method_is_protected(site: Site, administrator
             continue
         answer = await administrator.request(method, path, follow=False, data=body)
         assert answer.status < 500, path
-        kept = [answer.headers.get(name) for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options")]
-        assert kept == ["no-store", "same-origin", "nosniff"], path
+        headers = [answer.headers.get(name) for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options")]
+        assert headers == ["no-store", "same-origin", "nosniff"], path
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], path
 
 
@@ -231,8 +231,8 @@ async def test_with_https_the_cookie_is_secure_and_bound_to_the_host(tmp_path: P
 
 
 async def test_a_set_up_link_makes_one_session(site: Site) -> None:
-    made = await site.do("operator.add", email="link-race@example.com", admin=True)
-    path = site.path_of(made.link)
+    invitation = await site.do("operator.add", email="link-race@example.com", admin=True)
+    path = site.path_of(invitation.link)
     clients = [await site.client() for _ in range(TRIES)]
     answers = await asyncio.gather(*(client.post(path, {"name": "Nil Kaya", "password": PASSWORD}, follow=False) for client in clients))
     assert sorted(answer.status for answer in answers) == [303, *[404] * (TRIES - 1)]
@@ -242,7 +242,7 @@ async def test_a_set_up_link_makes_one_session(site: Site) -> None:
 async def test_a_secret_is_shown_to_one_of_those_who_ask_at_once(site: Site) -> None:
     client = await site.join("shown-race@example.com", admin=True)
     await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
-    cookie = "; ".join(f"{one.key}={one.value}" for one in client.session.cookie_jar)
+    cookie = "; ".join(f"{morsel.key}={morsel.value}" for morsel in client.session.cookie_jar)
     stranger = await site.client()
     answers = await asyncio.gather(*(stranger.get("/shown", headers={"Cookie": cookie}) for _ in range(TRIES)))
     assert sorted((answer.status, len(answer.secrets())) for answer in answers) == [(200, 2), *[(410, 0)] * (TRIES - 1)]
@@ -255,9 +255,9 @@ async def test_a_code_completes_one_sign_in(site: Site) -> None:
     site.clock.advance(60)
     for code in (code_of(secret, site.clock), recovery):
         waiting = [await site.client() for _ in range(TRIES)]
-        for one in waiting:
-            await one.post("/login", {"email": "code-race@example.com", "password": PASSWORD})
-        answers = await asyncio.gather(*(one.post("/login/code", {"code": code}, follow=False) for one in waiting))
+        for browser in waiting:
+            await browser.post("/login", {"email": "code-race@example.com", "password": PASSWORD})
+        answers = await asyncio.gather(*(browser.post("/login/code", {"code": code}, follow=False) for browser in waiting))
         assert sorted(answer.status for answer in answers) == [303, *[422] * (TRIES - 1)]
         site.clock.advance(3600)
 
@@ -271,7 +271,7 @@ async def test_codes_for_an_offered_secret_are_not_guessed(site: Site) -> None:
 
 
 async def test_administrators_who_remove_each_other_at_once_leave_one(site: Site) -> None:
-    there = {one.email for one in (await site.do("operator.list")).items if one.admin}
+    there = {operator.email for operator in (await site.do("operator.list")).items if operator.admin}
     clients = {email: await site.join(email, admin=True) for email in ("first-admin@example.com", "second-admin@example.com")}
     for email in there:
         await site.do("operator.set", email=email, account=site.mine.account, role="owner")
@@ -283,4 +283,4 @@ async def test_administrators_who_remove_each_other_at_once_leave_one(site: Site
         clients[first].post(f"/operators/{second}", {"admin": "false"}, follow=False),
     )
     assert all(answer.status < 500 for answer in answers)
-    assert [one.email for one in (await site.do("operator.list")).items if one.admin] in ([first], [second])
+    assert [operator.email for operator in (await site.do("operator.list")).items if operator.admin] in ([first], [second])

@@ -22,8 +22,8 @@ from tests.dashboard.site import Site
 
 
 async def bot_of(site: Site) -> Bot:
-    found: Bot = await site.do("bot.show", bot=site.mine.bot)
-    return found
+    bot: Bot = await site.do("bot.show", bot=site.mine.bot)
+    return bot
 
 
 async def profile_of(site: Site) -> Profile:
@@ -243,7 +243,7 @@ async def test_a_bots_file_is_downloaded_and_applied(site: Site, owner: Client, 
     assert (file.status, file.headers["Content-Type"]) == (200, "application/yaml")
     assert "greeting:" in file.body
     shown = await owner.submit(f"{here}/file", "bot.apply", file=("bot.yaml", b"description: From a file\n"))
-    lines = ["".join(one.itertext()) for one in shown.tree.iter() if one.tag in ("del", "ins")]
+    lines = ["".join(element.itertext()) for element in shown.tree.iter() if element.tag in ("del", "ins")]
     assert ([line[0] for line in lines], lines[1]) == (["-", "+"], '+description: "From a file"')
     assert (await bot_of(site)).description != "From a file"
     (form,) = shown.forms("bot.apply")
@@ -288,7 +288,7 @@ async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Cl
     assert f"/chat/{site.mine.bot}" in page.body
     assert "&lt;script src=" not in page.body
     await owner.submit(path, "channel.pause")
-    assert [one.state for one in await site.do("channel.list", bot=site.mine.bot)] == ["paused"]
+    assert [channel.state for channel in await site.do("channel.list", bot=site.mine.bot)] == ["paused"]
     await owner.submit(path, "channel.resume")
     assert (await owner.submit(path, "channel.remove")).status == 422
     await owner.submit(path, "channel.remove", yes="1")

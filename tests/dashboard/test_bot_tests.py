@@ -64,9 +64,9 @@ async def test_an_answer_in_a_conversation_becomes_a_test(site: Site, path: str,
     await exchanges.record(site.app.services.db, exchange._replace(evidence=evidence))
     (conversation,) = (await site.do("conversation.list", bot=site.mine.bot, q="asker")).items
     page = await editor.get(f"/conversations/{conversation.id}")
-    (link,) = [one for one in page.links() if "/tests?" in one]
+    (link,) = [address for address in page.links() if "/tests?" in address]
     assert "This answer is right" in page.text
-    assert not [one for one in (await reader.get(f"/conversations/{conversation.id}")).links() if "/tests?" in one]
+    assert not [address for address in (await reader.get(f"/conversations/{conversation.id}")).links() if "/tests?" in address]
     filled = await editor.get(link.partition("#")[0])
     assert "Open on Saturday?" in filled.body
     assert "a@example.com" not in filled.body
@@ -82,7 +82,7 @@ async def test_an_answer_in_a_conversation_becomes_a_test(site: Site, path: str,
 async def test_a_preview_names_the_tests_that_a_change_would_let_fail(site: Site, path: str, editor: Client) -> None:
     await site.do("test.add", bot=site.mine.bot, ask="can I rent bicycles?", contains="15 euros")
     await site.do("test.add", bot=site.mine.bot, ask="are you open on saturday?", contains="never")
-    (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.question == RENTAL]
+    (entry,) = [item for item in await site.do("knowledge.list", bot=site.mine.bot) if item.question == RENTAL]
     editing = path.replace("/tests", f"/knowledge/{entry.id}")
     page = await editor.settled(await editor.submit(editing, "knowledge.preview", question=RENTAL, answer="Yes, for 20 euros a day."))
     assert "1 test of the bot would fail:" in page.text

@@ -73,7 +73,7 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
                 written.append(tmp_path / f"{len(written)}{page.path.partition('?')[0].replace('/', '_')}.html")
                 written[-1].write_text(page.body)
     shown = "".join(path.read_text() for path in written)
-    assert all(one in shown for one in ("to0@example.com", "Another program asks", "gone@example.com", "has not verified"))
+    assert all(text in shown for text in ("to0@example.com", "Another program asks", "gone@example.com", "has not verified"))
     config = tmp_path / "rules.json"
     # Attributes may be written without a value or with an empty one; inputs inside of their label need no id.
     config.write_text(
@@ -82,8 +82,8 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
     process = await asyncio.create_subprocess_exec(
         html_validate, "--config", config, "--formatter", "text", *written, stdout=asyncio.subprocess.PIPE
     )
-    said, _ = await process.communicate()
-    assert process.returncode == 0, said.decode().replace(str(tmp_path), "")
+    output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode().replace(str(tmp_path), "")
 
 
 async def test_a_secret_is_gone_after_reload_and_back(site: Site, tabs: Tabs) -> None:
@@ -105,7 +105,9 @@ async def test_a_secret_is_gone_after_reload_and_back(site: Site, tabs: Tabs) ->
     await page.wait_for_load_state()
     assert (await page.locator("[data-secret]", has_text="/setup/").count(), secret in await page.content()) == (0, False)
     await page.go_back()
-    assert [one.email for one in (await site.do("operator.list", account=site.mine.account)).items].count("shown@example.com") == 1
+    assert [operator.email for operator in (await site.do("operator.list", account=site.mine.account)).items].count(
+        "shown@example.com"
+    ) == 1
 
 
 async def test_everything_works_without_scripts(site: Site, tabs: Tabs) -> None:
@@ -155,7 +157,7 @@ async def test_a_form_is_built_row_by_row_without_a_script_and_by_keys(site: Sit
     await page.focus("button[value=up-1]")
     async with page.expect_navigation():
         await page.keyboard.press("Enter")
-    assert [await page.input_value(f"[name=name_{place}]") for place in (0, 1)] == ["Guests", "Room"]
+    assert [await page.input_value(f"[name=name_{number}]") for number in (0, 1)] == ["Guests", "Room"]
     assert await page.locator(".sample .chip").all_inner_texts() == ["two", "four"]
     await page.click("form[data-action='bot.set'] button >> nth=0")
     await page.wait_for_url("**/forms/quote?done=saved")

@@ -65,8 +65,8 @@ def test_appointments_at_the_same_time_stand_beside_each_other(clocks: tuple[str
 
 
 def test_a_day_has_a_column_for_each_person_and_one_for_nobody() -> None:
-    found = [appointment("10:00", "Ada"), appointment("10:00"), appointment("11:00", "Ada")]
-    laid = lay_out([DAY], [BOT], found, ZONE, lambda one: one.appointment.request.visitor_name or "")
+    appointments = [appointment("10:00", "Ada"), appointment("10:00"), appointment("11:00", "Ada")]
+    laid = lay_out([DAY], [BOT], appointments, ZONE, lambda row: row.appointment.request.visitor_name or "")
     assert [(column.person, sum(map(len, column.lanes))) for column in laid.columns] == [("Ada", 2), ("", 1)]
 
 

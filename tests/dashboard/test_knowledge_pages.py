@@ -177,7 +177,7 @@ async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, r
     assert "15 euros a day" not in (await reader.get(f"{base}/try")).text
     assert (await reader.submit(f"{base}/try", "bot.try", text=" ")).refuses("Message: please fill in this field.")
     conversations = (await site.do("conversation.list", bot=site.mine.bot)).items
-    assert all("moon" not in str(one) for one in conversations)
+    assert all("moon" not in str(conversation) for conversation in conversations)
 
 
 async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base: str) -> None:

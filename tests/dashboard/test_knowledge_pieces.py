@@ -42,14 +42,14 @@ def pieces(page: Shown) -> list[tuple[str, str]]:
     """The state and the question of each piece that is shown."""
     (form,) = page.forms("knowledge.import")
     questions = [value for name, value in page.values(form) if name == "question"]
-    states = [one.get("data-state", "") for one in form.iter("fieldset") if one.get("data-state")]
+    states = [piece.get("data-state", "") for piece in form.iter("fieldset") if piece.get("data-state")]
     return list(zip(states, questions, strict=True))
 
 
 async def entries_of(site: Site, source: str) -> dict[str, tuple[str, str]]:
     """The entries of a source: ids and answers by question."""
     listed = await site.do("knowledge.list", bot=site.mine.bot)
-    return {one.question: (one.id, one.answer) for one in listed if one.source == source}
+    return {entry.question: (entry.id, entry.answer) for entry in listed if entry.source == source}
 
 
 async def send(client: Client, page: Shown, *, left_out: int | None = None, **changed: list[str]) -> Shown:
@@ -86,7 +86,7 @@ async def test_a_new_version_shows_its_differences_and_keeps_ids_and_wanted_entr
     await send(editor, page, keep_entry=[before["1. Returns"][0]])
     after = await entries_of(site, "shop.md")
     assert after.keys() == before.keys() | {"REPAIR"}
-    assert {question: after[question][0] for question in before} == {question: found[0] for question, found in before.items()}
+    assert {question: after[question][0] for question in before} == {question: entry[0] for question, entry in before.items()}
     assert after["Delivery"][1].endswith("six euros.")
     page = await editor.submit(f"{base}/knowledge?source=shop.md", "knowledge.split", text=NEWER)
     await send(editor, page)
@@ -97,11 +97,11 @@ async def test_pieces_are_joined_and_edited_before_they_are_saved(site: Site, ba
     page = await editor.submit(f"{base}/knowledge", "knowledge.split", file=("joined.md", TEXT.encode()))
     (form,) = page.forms("knowledge.import")
     fields = [*page.values(form), ("join", "2"), ("join", "4")]
-    page = await editor.post(f"{base}/knowledge/pieces/join", [one for one in fields if one != ("keep", "1")])
+    page = await editor.post(f"{base}/knowledge/pieces/join", [field for field in fields if field != ("keep", "1")])
     assert [question for _, question in pieces(page)] == ["OPENING HOURS", "Delivery", "TOURING"]
     (form,) = page.forms("knowledge.import")
-    kept = [value for name, value in page.values(form) if name == "keep"]
-    assert kept == ["0", "2"]
+    values = [value for name, value in page.values(form) if name == "keep"]
+    assert values == ["0", "2"]
     refused = await send(editor, page, question=["Hours of the shop", "", "x" * 501], keep=["0", "1", "2"])
     assert refused.status == 422
     assert "joined.md, piece 2: the question is missing" in refused.text

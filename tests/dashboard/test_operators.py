@@ -116,9 +116,9 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     for count in range(60):
         await site.do("account.set", account=site.mine.account, credits=count)
     page = await owner.get("/audit")
-    rows = [one for one in page.tree.iter("tr") if one.find("td") is not None]
+    rows = [row for row in page.tree.iter("tr") if row.find("td") is not None]
     assert len(rows) == 50
-    assert page.records() == sorted({one.get("data-id", "") for one in rows}, key=int, reverse=True)
+    assert page.records() == sorted({row.get("data-id", "") for row in rows}, key=int, reverse=True)
     assert page.has("root", "command line")
     (more,) = page.links("next")
     older = await owner.get(more)
@@ -127,9 +127,9 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     assert "Strangers Ltd" in (await administrator.get("/audit")).body
     assert "Nothing is recorded" in (await owner.get("/audit?since=2030-01-01")).text
     acts = await owner.get("/audit?act=operator.add")
-    assert ({"".join(one.itertext()) for one in acts.tree.iter("td") if one.get("data-label") == "What"}) == {"Add an operator"}
+    assert ({"".join(cell.itertext()) for cell in acts.tree.iter("td") if cell.get("data-label") == "What"}) == {"Add an operator"}
     me = (await site.do("operator.list", account=site.mine.account)).items
-    (person,) = [one.id for one in me if one.email == site.email("reader")]
+    (person,) = [operator.id for operator in me if operator.email == site.email("reader")]
     assert (await owner.get(f"/audit?actor={person}&act=operator.add")).records() == []
     assert (await owner.get("/audit?since=yesterday")).refuses("is not a time")
 
@@ -157,7 +157,7 @@ async def test_the_audit_log_names_the_records(site: Site, owner: Client) -> Non
     assert {"Team member: named@example.com", "Bot: Second", f"API key: {key.key.id}"} <= set(smalls(page))
     assert {"Ekip üyesi: named@example.com", f"API anahtarı: {key.key.id}"} <= set(smalls(turkish))
     assert added.operator.id in page.body
-    assert [one for one in smalls(page) if one.startswith(("id", "operator", "bot"))] == []
+    assert [text for text in smalls(page) if text.startswith(("id", "operator", "bot"))] == []
 
 
 def smalls(page: Shown) -> list[str]:

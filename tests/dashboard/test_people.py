@@ -11,10 +11,10 @@ from tests.dashboard.site import Site
 @pytest_asyncio.fixture(scope="module", loop_scope="package", autouse=True)
 async def people(site: Site) -> list[str]:
     """Conversations of two known visitors, the last one first."""
-    found = [one.id for one in (await site.do("conversation.list", bot=site.mine.bot)).items]
-    for conversation, name in zip(found, ("Selin Kaya", "Deniz Yılmaz"), strict=True):
+    ids = [conversation.id for conversation in (await site.do("conversation.list", bot=site.mine.bot)).items]
+    for conversation, name in zip(ids, ("Selin Kaya", "Deniz Yılmaz"), strict=True):
         await site.do("visitor.set", conversation=conversation, name=name, email=f"{name[:5].lower()}@example.com")
-    return found
+    return ids
 
 
 async def test_people_are_listed_with_what_they_asked_for(reader: Client, people: list[str]) -> None:
@@ -22,8 +22,8 @@ async def test_people_are_listed_with_what_they_asked_for(reader: Client, people
     assert page.records() == people
     texts = [page.row(record) for record in people]
     assert ["Selin Kaya selin@example.com" in texts[0], "Deniz Yılmaz deniz@example.com" in texts[1]] == [True, True]
-    assert [text_of(one) for one in page.element(people[0]).iter("td")][3:5] == ["0", "1"]
-    assert [text_of(one) for one in page.element(people[1]).iter("td")][3:5] == ["1", "0"]
+    assert [text_of(cell) for cell in page.element(people[0]).iter("td")][3:5] == ["0", "1"]
+    assert [text_of(cell) for cell in page.element(people[1]).iter("td")][3:5] == ["1", "0"]
     assert page.forms("visitor.set") == []
     assert (await reader.get("/people?q=deniz")).records() == people[1:]
     for nobody in ("nobody-of-that-name", "...", "about"):
@@ -51,7 +51,7 @@ async def test_the_same_person_is_one_and_is_erased_in_one_act(site: Site, owner
     page = await owner.get("/people")
     assert page.records() == [other, people[1]]
     assert "Selin Kaya selin@example.com+905331112233" in page.row(other)
-    (form,) = [one for one in page.forms("conversation.erase") if other in (one.get("action") or "")]
+    (form,) = [candidate for candidate in page.forms("conversation.erase") if other in (candidate.get("action") or "")]
     fields = {"user_id": "another-visitor", "bot": site.mine.bot, "yes": "1", "account": site.mine.account}
     await owner.post(form.get("action") or "", fields)
     assert (await owner.get("/people")).records() == people

@@ -98,19 +98,19 @@ async def test_a_record_of_another_account_is_a_missing_page(site: Site, people:
     assert everybody.status == 200, everybody.path
 
 
-def least_of(found: Found) -> Role | None:
+def least_of(shown: Found) -> Role | None:
     """The least role for what a form does."""
-    if found.path.startswith(OWN_PATHS) or found.action in PERSONAL.split():
+    if shown.path.startswith(OWN_PATHS) or shown.action in PERSONAL.split():
         return None
-    if found.action == "bot.set" and re.search(r"/(texts|forms)/", found.path):
+    if shown.action == "bot.set" and re.search(r"/(texts|forms)/", shown.path):
         return Role.EDITOR  # its fields are parts of one argument
-    if found.action in OTHER_FORMS:
-        return OTHER_FORMS[found.action]
+    if shown.action in OTHER_FORMS:
+        return OTHER_FORMS[shown.action]
     names = dict.fromkeys(
-        (ARGUMENTS.get(name, name) for name, _ in found.values() if name not in ("id", "bot", "yes", "email", "piece", "version")), "x"
+        (ARGUMENTS.get(name, name) for name, _ in shown.values() if name not in ("id", "bot", "yes", "email", "piece", "version")), "x"
     )
-    editable = OPERATIONS[found.action].editable
-    return least_role(found.action, names) if editable and names.keys() <= editable else EXPECTED[found.action]
+    editable = OPERATIONS[shown.action].editable
+    return least_role(shown.action, names) if editable and names.keys() <= editable else EXPECTED[shown.action]
 
 
 ARGUMENTS = {"suggestion": "suggestions", "tr": "texts", "en": "texts"} | {
@@ -120,34 +120,34 @@ ARGUMENTS = {"suggestion": "suggestions", "tr": "texts", "en": "texts"} | {
 
 async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:
     known = EXPECTED.keys() | OTHER_FORMS.keys() | set(PERSONAL.split())
-    assert {one.action for one in all_forms} - known == set()
+    assert {form.action for form in all_forms} - known == set()
     assert len(all_forms) > 5
 
 
 async def test_nobody_is_shown_a_form_that_the_role_does_not_allow(shown_forms: dict[str, list[Found]]) -> None:
-    for role, found in shown_forms.items():
-        assert [(form.path, form.action) for form in found if (least_of(form) or Role.READER) > RANK[role]] == [], role
+    for role, role_forms in shown_forms.items():
+        assert [(form.path, form.action) for form in role_forms if (least_of(form) or Role.READER) > RANK[role]] == [], role
 
 
 async def test_a_form_is_refused_to_roles_below_its_operation(people: dict[str, Client], all_forms: list[Found], site: Site) -> None:
     wrong = []
-    for one in all_forms:
-        least = least_of(one)
+    for form in all_forms:
+        least = least_of(form)
         if least is None:
             continue
         for role in ("reader", "editor", "owner"):
             if RANK[role] < least:
-                answer = await people[role].post(one.path, encoded(one.form, one.values(yes="1")), follow=False)
+                answer = await people[role].post(form.path, encoded(form.form, form.values(yes="1")), follow=False)
                 # Name and language are one's own to change, and others are nobody to those who do not manage operators.
-                refused = (403, 404) if one.action == "operator.set" else (403,)
+                refused = (403, 404) if form.action == "operator.set" else (403,)
                 wrong += (
                     []
                     if answer.status in refused
-                    else [(role, one.path, one.action, answer.status, answer.headers.get("Location") or answer.alert)]
+                    else [(role, form.path, form.action, answer.status, answer.headers.get("Location") or answer.alert)]
                 )
-        stranger = await (await site.client()).post(one.path, encoded(one.form, one.values(yes="1")), follow=False)
+        stranger = await (await site.client()).post(form.path, encoded(form.form, form.values(yes="1")), follow=False)
         if (stranger.status, stranger.headers.get("Location", "").partition("?")[0]) != (303, "/login"):
-            wrong.append(("nobody", one.path, one.action, stranger.status, ""))
+            wrong.append(("nobody", form.path, form.action, stranger.status, ""))
     assert wrong == []
 
 
@@ -155,22 +155,22 @@ async def test_a_form_never_reaches_a_record_of_another_account(site: Site, peop
     mine, other = await ids_of(site, site.mine), await ids_of(site, site.other)
     swap = {mine[name]: other[name] for name in OWNED}
     wrong = []
-    for one in all_forms:
-        if (least_of(one) or Role.ADMINISTRATOR) > Role.OWNER:
+    for form in all_forms:
+        if (least_of(form) or Role.ADMINISTRATOR) > Role.OWNER:
             continue
-        path, fields = one.path, one.values(yes="1")
+        path, fields = form.path, form.values(yes="1")
         for ours, theirs in swap.items():
             path = path.replace(ours, theirs)
         swapped = [(name, swap.get(value, value)) for name, value in fields]
-        if (path, swapped) == (one.path, fields):
+        if (path, swapped) == (form.path, fields):
             continue
-        answer = await people["owner"].post(path, encoded(one.form, swapped), follow=False)
-        wrong += [] if answer.status == 404 else [(path, one.action, answer.status, answer.headers.get("Location") or answer.alert)]
+        answer = await people["owner"].post(path, encoded(form.form, swapped), follow=False)
+        wrong += [] if answer.status == 404 else [(path, form.action, answer.status, answer.headers.get("Location") or answer.alert)]
     assert wrong == []
 
 
 async def test_every_form_of_another_site_is_refused(people: dict[str, Client], all_forms: list[Found]) -> None:
-    for one in all_forms:
+    for form in all_forms:
         for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "", "Origin": "https://evil.example"}):
-            answer = await people["administrator"].post(one.path, encoded(one.form, one.values(yes="1")), headers=headers, follow=False)
-            assert answer.status == 403, one.path
+            answer = await people["administrator"].post(form.path, encoded(form.form, form.values(yes="1")), headers=headers, follow=False)
+            assert answer.status == 403, form.path

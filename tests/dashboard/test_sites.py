@@ -46,32 +46,32 @@ async def test_a_website_is_added_read_applied_and_removed(
     assert "The bot reads no website yet." in (await reader.get(path)).text
     assert (await reader.get(path)).forms("site.add") == []
     page = await editor.settled(await editor.submit(path, "site.add", url=website.url))
-    one = page.path
+    address = page.path
     assert page.has("waiting for you", "What this reading changes", "How long does workshop 2 take?", "The page is not there.")
     assert 'data-state="failed"' in page.body
-    assert (await reader.get(one)).forms("site.apply") == []
-    assert (await (await site.client("editor", "tr")).get(one)).has("onayınızı bekliyor")
+    assert (await reader.get(address)).forms("site.apply") == []
+    assert (await (await site.client("editor", "tr")).get(address)).has("onayınızı bekliyor")
 
     site.clock.advance(1)
-    preview = await editor.settled(await editor.submit(one, "site.preview"))
+    preview = await editor.settled(await editor.submit(address, "site.preview"))
     assert preview.has(f"If you apply the draft of {website.url}:")
     page = await editor.submit(preview.path, "site.apply")
-    assert page.path == f"{one}?done=saved"
+    assert page.path == f"{address}?done=saved"
     assert "up to date" in page.text
     assert f'href="{website.url}a"' in (await reader.get(path.removesuffix("/sites"))).body
 
-    (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.answer == "No, never."]
+    (entry,) = [item for item in await site.do("knowledge.list", bot=site.mine.bot) if item.answer == "No, never."]
     await site.do("knowledge.set", bot=site.mine.bot, entry=entry.id, question=entry.question, answer="No, <b>closed</b>.")
-    page = await reader.get(one)
+    page = await reader.get(address)
     assert "1 edited entry" in page.text
     assert ("No, &lt;b&gt;closed&lt;/b&gt;." in page.body, "No, never." in page.body) == (True, True)
     website.pages["/b"] = OPEN.replace("never", "not yet")
     site.clock.advance(1)
-    assert (await editor.settled(await editor.submit(one, "site.sync"))).has("1 entry that you have edited stays", "No, not yet.")
-    assert (await editor.submit(one, "site.discard")).has("up to date")
-    page = await editor.submit(one, "site.remove", yes="1")
+    assert (await editor.settled(await editor.submit(address, "site.sync"))).has("1 entry that you have edited stays", "No, not yet.")
+    assert (await editor.submit(address, "site.discard")).has("up to date")
+    page = await editor.submit(address, "site.remove", yes="1")
     assert page.path == f"{path}?done=removed"
-    assert "No, <b>closed</b>." not in [one.answer for one in await site.do("knowledge.list", bot=site.mine.bot)]
+    assert "No, <b>closed</b>." not in [item.answer for item in await site.do("knowledge.list", bot=site.mine.bot)]
 
 
 async def test_what_is_typed_is_kept_and_faults_are_named(site: Site, path: str, editor: Client) -> None:

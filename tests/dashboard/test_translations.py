@@ -45,9 +45,9 @@ def literals() -> Iterator[str]:
     """Yield string literals of code and templates that look like translation keys or their prefixes."""
     sections = {key.partition(".")[0] for key in translations.texts()}
     for text in SOURCES.values():
-        for found in re.findall(r"""["']([a-z_]+\.[A-Za-z0-9_]*)["'{]""", text):
-            if found.partition(".")[0] in sections:
-                yield found
+        for name in re.findall(r"""["']([a-z_]+\.[A-Za-z0-9_]*)["'{]""", text):
+            if name.partition(".")[0] in sections:
+                yield name
 
 
 LITERALS = set(literals())
@@ -62,7 +62,9 @@ def is_complete(key: str) -> bool:
     written = [template for language in LANGUAGES for template in templates(key, language)]
     # A sentence about a single thing need not say the number ("asked once").
     left_out = {"count"} if any(isinstance(translations.texts()[key][language], dict) for language in LANGUAGES) else set()
-    return all(template.strip() for template in written) and len({frozenset(placeholders(one) - left_out) for one in written}) == 1
+    return (
+        all(template.strip() for template in written) and len({frozenset(placeholders(template) - left_out) for template in written}) == 1
+    )
 
 
 def test_a_text_is_there_in_both_languages_with_the_same_placeholders() -> None:
@@ -70,7 +72,7 @@ def test_a_text_is_there_in_both_languages_with_the_same_placeholders() -> None:
 
 
 def test_every_text_is_used_and_every_text_that_is_used_is_there() -> None:
-    known, beginnings = translations.texts().keys(), tuple(one for one in LITERALS if one.endswith(("_", ".")))
+    known, beginnings = translations.texts().keys(), tuple(literal for literal in LITERALS if literal.endswith(("_", ".")))
     notices = {f"done.{name}" for text in SOURCES.values() for name in re.findall(r'done="(\w+)"', text)}
     general = {"done.saved", "done.created", "done.removed", "done.sent"}
     pages = [key for key in known if key.partition(".")[0] not in ELSEWHERE]
@@ -85,7 +87,7 @@ def test_every_refusal_has_its_sentence_and_its_facts() -> None:
     assert written == CODES.keys()
     for code, row in CODES.items():
         for language in LANGUAGES:
-            assert all(placeholders(one) <= set(row.facts) for one in templates(f"refusals.{code}", language)), code
+            assert all(placeholders(template) <= set(row.facts) for template in templates(f"refusals.{code}", language)), code
 
 
 @pytest.mark.parametrize("value", ["x", 7, None, ["a", "b"]])
@@ -112,7 +114,9 @@ def test_refusals_name_fields_and_roles_in_the_readers_language() -> None:
 
 
 def test_every_recorded_operation_has_its_name() -> None:
-    recorded = {name.replace(".", "_") for name, one in OPERATIONS.items() if one.effect in (Effect.CHANGE, Effect.EXPORT, Effect.ENTER)}
+    recorded = {
+        name.replace(".", "_") for name, operation in OPERATIONS.items() if operation.effect in (Effect.CHANGE, Effect.EXPORT, Effect.ENTER)
+    }
     assert {key.removeprefix("acts.") for key in translations.texts() if key.startswith("acts.")} == recorded
 
 
@@ -126,14 +130,14 @@ INSTANT = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
 
 
 def test_numbers_amounts_and_dates_are_those_of_the_language() -> None:
-    assert [formats.number(1234.5, one, 2) for one in LANGUAGES] == ["1.234,50", "1,234.50"]
-    assert [formats.percent(0.456, one, 1) for one in LANGUAGES] == ["%45,6", "45.6%"]
-    assert [formats.money(one, "en") for one in (0, 12_300_000, 4_200, 7)] == ["$0.00", "$12.30", "$0.0042", "$0.000007"]
-    assert [formats.size(one, "en") for one in (5, 1500, 1_500_000, 250_000_000)] == ["5 B", "1.5 KB", "1.5 MB", "250 MB"]
+    assert [formats.number(1234.5, language, 2) for language in LANGUAGES] == ["1.234,50", "1,234.50"]
+    assert [formats.percent(0.456, language, 1) for language in LANGUAGES] == ["%45,6", "45.6%"]
+    assert [formats.money(amount, "en") for amount in (0, 12_300_000, 4_200, 7)] == ["$0.00", "$12.30", "$0.0042", "$0.000007"]
+    assert [formats.size(size, "en") for size in (5, 1500, 1_500_000, 250_000_000)] == ["5 B", "1.5 KB", "1.5 MB", "250 MB"]
     assert formats.size(3 * 10**15, "tr") == "3.000 TB"
-    assert [formats.date_and_time(INSTANT, one, "Europe/Istanbul") for one in LANGUAGES] == [
+    assert [formats.date_and_time(INSTANT, language, "Europe/Istanbul") for language in LANGUAGES] == [
         "20 Kasım 2026 15:14",
         "20 November 2026 15:14",
     ]
-    assert [formats.weekday(INSTANT, one) for one in LANGUAGES] == ["Cuma", "Friday"]
+    assert [formats.weekday(INSTANT, language) for language in LANGUAGES] == ["Cuma", "Friday"]
     assert formats.machine_time(INSTANT) == "2026-11-20T12:14:28Z"

@@ -51,11 +51,11 @@ async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Cli
 
 
 async def test_today_leads_a_new_account_and_shows_failures(site: Site, administrator: Client) -> None:
-    made = await site.do("account.create", name="New Ltd")
-    page = await administrator.get(f"/?account={made.account.id}")
+    account = await site.do("account.create", name="New Ltd")
+    page = await administrator.get(f"/?account={account.account.id}")
     assert page.has("First steps")
     assert "/bots" in page.links()
-    bot = await site.do("bot.create", name="Helper", account=made.account.id)
+    bot = await site.do("bot.create", name="Helper", account=account.account.id)
     page = await administrator.get("/")
     assert {f"/bots/{bot.id}/knowledge", f"/bots/{bot.id}/try", "/keys", f"/bots/{bot.id}/webhook", f"/bots/{bot.id}/channels"} <= set(
         page.links()
@@ -69,7 +69,7 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     # After a restart too.
     del site.app.services._parts[Trials]
     assert "Try it done" in (await administrator.get("/")).text
-    await site.do("key.create", account=made.account.id)
+    await site.do("key.create", account=account.account.id)
     await site.do("webhook.set", bot=bot.id, events=["request.created"])
     assert "Create an API key done" in (await administrator.get("/")).text
     await add_events(site.app.services.db, (Event(0, bot.id, "request.created", "r", "{}", site.clock.now), None))
@@ -118,9 +118,9 @@ async def test_the_inbox_filters_and_searches(site: Site, reader: Client) -> Non
     everything = await reader.get("/inbox")
     assert site.mine.ids["request"] in everything.records()
     assert everything.forms("request.set") == []
-    found = await reader.get("/inbox?q=omer")
-    assert set(found.records()) <= set(everything.records())
-    assert (found.has("Ömer Çelik"), "tel:+905327654321" in found.links()) == (True, True)
+    results = await reader.get("/inbox?q=omer")
+    assert set(results.records()) <= set(everything.records())
+    assert (results.has("Ömer Çelik"), "tel:+905327654321" in results.links()) == (True, True)
     assert site.mine.ids["appointment"] in (await reader.get("/inbox?kind=appointment&status=pending")).records()
     for query, status, words in (
         ("q=nobody&status=done", 200, "Nothing matches"),
@@ -137,7 +137,7 @@ async def test_an_editor_changes_status_note_and_person(site: Site, editor: Clie
     typed: dict[str, Any] = {"status": "confirmed", "assignee": "editor@example.com", "note": "Ring first"}
     done = await editor.submit("/inbox?kind=appointment", "appointment.set", where={"id": ids["appointment"]}, **typed)
     assert (done.status, done.path.startswith("/inbox?kind=appointment")) == (200, True)
-    assert "Confirmed" in done.row(next(one for one in done.records() if ids["appointment"] not in one))
+    assert "Confirmed" in done.row(next(record for record in done.records() if ids["appointment"] not in record))
     shown = (await reader.get("/inbox?assignee=editor%40example.com")).text
     assert all(part in shown for part in ("Assigned to: editor@example.com", "Ring first", "Note by "))
     refused = await editor.submit("/inbox", "request.set", where={"id": ids["request"]}, status="done", note="x" * 4001)
@@ -181,7 +181,7 @@ async def test_a_conversation_shows_origins_requests_and_other_conversations(sit
     thread = await conversations.find(site.app.services.db, None, second, 10)
     assert thread is not None
     anchors = [message.id for message in thread.messages]
-    assert set(anchors) <= {one.get("id") for one in page.tree.iter("li")}
+    assert set(anchors) <= {item.get("id") for item in page.tree.iter("li")}
     assert f"/conversations/{second}?message={anchors[0]}#{anchors[0]}" in page.links()
 
 
@@ -220,7 +220,7 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     hits = await owner.post(f"{path}/find", typed)
     (form,) = hits.forms("conversation.reply")
     assert {name: dict(hits.values(form))[name] for name in typed} == typed
-    (button, *_) = [one for one in form.iter("button") if one.get("name") == "insert"]
+    (button, *_) = [candidate for candidate in form.iter("button") if candidate.get("name") == "insert"]
     inserted = await owner.post(button.get("formaction", ""), {**typed, "insert": button.get("value")})
     assert inserted.filled("conversation.reply")["text"] == "Half written\n\nYes, from 10 to 14."
     assert "No entry matches." in (await owner.post(f"{path}/find", {"find": "zzzz qqqq"})).text
@@ -233,11 +233,11 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
 
 async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client, web: str) -> None:
     path = f"/conversations/{web}"
-    for said in ("Can you write to gina@example.com?", "Thanks a lot"):
-        await site.write("web-visitor", said, channel="web")
+    for text in ("Can you write to gina@example.com?", "Thanks a lot"):
+        await site.write("web-visitor", text, channel="web")
     await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")
     page = await editor.get(path)
-    link = [one for one in page.links() if "/knowledge/new?" in one][-1]
+    link = [address for address in page.links() if "/knowledge/new?" in address][-1]
     new = await editor.get(link)
     filled = new.filled("knowledge.set")
     assert (filled["question"], filled["answer"]) == ("Haben Sie geöffnet?", "Ja, bis 18 Uhr.")
@@ -330,17 +330,17 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     assert "five e-mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
     await site.do("conversation.reply", conversation=waiting, text="Are you there?")
     ((number, _),) = [
-        one for one in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if one[1] == "gone@example.com"
+        mail for mail in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if mail[1] == "gone@example.com"
     ]
     assert await mails.begin(db, number, now, SetupLink(b"", 0, 0), None) is None
-    for client, told in (
+    for client, expected in (
         (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),
         (
             await site.client("reader", "tr"),
             "ziyaretçi henüz görmedi · e-posta gönderilemedi (Bu adrese bir gün içinde beş yanıt e-postası gönderildi)",
         ),
     ):
-        assert told in (await client.get(f"/conversations/{waiting}")).text
+        assert expected in (await client.get(f"/conversations/{waiting}")).text
 
 
 async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) -> None:
@@ -357,7 +357,7 @@ async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) ->
         assert times, path
         assert page.text.count("Times are in Europe/Istanbul.") == 1, path
         # Of a thread the zone stands at each time, but not at the names of days.
-        assert any("(America/New_York)" in one for one in times) is is_far, path
+        assert any("(America/New_York)" in time for time in times) is is_far, path
     turkish = await site.client("owner", "tr")
     assert "Saatler Europe/Istanbul saatine göredir." in (await turkish.get("/conversations")).text
 
@@ -386,13 +386,13 @@ async def test_an_appointment_is_added_moved_and_assigned_in_the_calendar(site: 
     day = "/inbox?view=day&day=2026-12-03"
     typed: dict[str, Any] = {"date": "2026-12-03", "time": "10:00", "name": "Ada", "phone": "nobody", "email": "", "message": "Colour"}
     assert (await editor.submit(day, "appointment.add", **typed)).refuses(kept="Colour")
-    made = await editor.submit(day, "appointment.add", **{**typed, "phone": "0212 000 11 22"})
-    assert (made.path, made.text.count("Ada")) == (f"{day}&done=saved", 1)
+    answer = await editor.submit(day, "appointment.add", **{**typed, "phone": "0212 000 11 22"})
+    assert (answer.path, answer.text.count("Ada")) == (f"{day}&done=saved", 1)
     again = await editor.submit(day, "appointment.add", **{**typed, "phone": "", "name": "Mert", "time": "10:15"})
     assert again.text.count("Overlap") == 2
     assert "More appointments than can be served at once: Thursday 10:00, Thursday 10:15" in again.text
-    found = (await site.do("appointment.list", bot=site.mine.bot)).items
-    record = "/inbox/" + next(one.request.id for one in found if one.request.visitor_name == "Ada")
+    appointments = (await site.do("appointment.list", bot=site.mine.bot)).items
+    record = "/inbox/" + next(row.request.id for row in appointments if row.request.visitor_name == "Ada")
     change: dict[str, Any] = {"date": "2026-12-03", "time": "11:00", "assignee": "editor@example.com", "text": "Now at {when}."}
     moved = await editor.submit(record, "appointment.set", **change)
     assert moved.path == f"{record}?done=saved"

@@ -107,9 +107,9 @@ async def ids_of(site: Site, business: Business) -> dict[str, str]:
 
 async def _website(site: Site, business: Business) -> str:
     """Insert a website that waits to be read by hand."""
-    made = Website(str(uuid.uuid4()), business.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
-    await sites.create(site.app.services.db, made)
-    return made.id
+    website = Website(str(uuid.uuid4()), business.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
+    await sites.create(site.app.services.db, website)
+    return website.id
 
 
 async def _attempt(site: Site, business: Business) -> str:
@@ -160,19 +160,19 @@ class Found(NamedTuple):
 
 async def crawl(client: Client, ids: Mapping[str, str]) -> Iterator[Shown]:
     """Read every page that the person may see."""
-    found = []
+    forms = []
     for route in pages():
         page = await client.get(path_of(route.template, ids))
         if page.status == 200 and page.headers["Content-Type"].startswith("text/html"):
-            found.append(page)
-    return iter(found)
+            forms.append(page)
+    return iter(forms)
 
 
 async def forms(client: Client, ids: Mapping[str, str]) -> list[Found]:
     """Find every form that the person is shown, each path and operation once."""
-    found: dict[tuple[str, str], Found] = {}
+    forms: dict[tuple[str, str], Found] = {}
     for page in await crawl(client, ids):
         for form in page.forms():
-            one = Found(page, form)
-            found.setdefault((one.path, one.action), one)
-    return list(found.values())
+            entry = Found(page, form)
+            forms.setdefault((entry.path, entry.action), entry)
+    return list(forms.values())
