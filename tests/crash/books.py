@@ -54,31 +54,31 @@ AGREEMENTS = {
 
 def disagreements(database: Path) -> list[str]:
     """Everything that does not agree; empty where all is well."""
-    found: list[str] = []
+    faults: list[str] = []
     if not is_sqlite(database):
         query(database, STRFTIME)
         return disagreements_in(partial(query, database))
     for check, good in (("integrity_check", [("ok",)]), ("foreign_key_check", [])):
         result = query(database, f"PRAGMA {check}")
         if result != good:
-            found.append(f"{check}: {result}")
-    return found + disagreements_in(partial(query, database))
+            faults.append(f"{check}: {result}")
+    return faults + disagreements_in(partial(query, database))
 
 
 def disagreements_in(rows: Callable[[str], Rows]) -> list[str]:
     """Everything that does not agree in the store that `rows` reads."""
-    found: list[str] = []
-    for name, (one, other) in AGREEMENTS.items():
-        kept, counted = rows(one), rows(other)
-        if kept != counted:
-            found.append(f"{name}: {set(kept) ^ set(counted)}")
+    faults: list[str] = []
+    for name, (statement, other) in AGREEMENTS.items():
+        counts, counted = rows(statement), rows(other)
+        if counts != counted:
+            faults.append(f"{name}: {set(counts) ^ set(counted)}")
     spoken_in: dict[int, list[str]] = {}
     for number, role in rows("SELECT conversation, role FROM messages ORDER BY number"):
         spoken_in.setdefault(number, []).append(role)
     for number, spoken in spoken_in.items():
         if spoken != ["user", "assistant"] * (len(spoken) // 2):
-            found.append(f"the messages of conversation {number} do not alternate: {spoken}")
-    return found
+            faults.append(f"the messages of conversation {number} do not alternate: {spoken}")
+    return faults
 
 
 def threads(database: Path) -> dict[str, list[tuple[str, str]]]:
@@ -87,10 +87,10 @@ def threads(database: Path) -> dict[str, list[tuple[str, str]]]:
         database,
         "SELECT user_id, role, content FROM messages JOIN conversations ON conversations.number = conversation ORDER BY messages.number",
     )
-    said: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     for user_id, _, content in rows:
-        said.setdefault(user_id, []).append(content)
-    return {user_id: list(zip(texts[::2], texts[1::2], strict=True)) for user_id, texts in said.items()}
+        messages.setdefault(user_id, []).append(content)
+    return {user_id: list(zip(texts[::2], texts[1::2], strict=True)) for user_id, texts in messages.items()}
 
 
 def times_written(database: Path) -> Counter[str]:

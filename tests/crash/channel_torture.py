@@ -98,7 +98,7 @@ class ChannelTorture(Generic[Api]):
         replies = Counter(content for _, role, content, *_ in messages if role == "assistant")
         assert asked == Counter(self.texts), "each message is stored once"
         assert replies == Counter(f"echo {text}" for text in self.texts), "each has exactly one reply"
-        accepted = Counter(one.text for one in self.api.sent)
+        accepted = Counter(message.text for message in self.api.sent)
         assert set(accepted.values()) <= {1}, "nothing is sent twice"
         states = {content: (delivery, error) for _, role, content, delivery, error in messages if role == "assistant"}
         assert {state for state, _ in states.values()} <= {"sent", "unknown"}

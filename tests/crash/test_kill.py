@@ -188,10 +188,10 @@ def check(site: Site, who: Customer, known: Known) -> None:
     acknowledged = {message for _, message, _ in known.acknowledged}
     assert set(written) - acknowledged <= known.doubtful | {body["message"] for body in known.keyed.values()}
     there = threads(database)
-    told = defaultdict(list)
+    replies = defaultdict(list)
     for visitor, message, reply in known.acknowledged:
-        told[visitor].append((message, reply))
-    for visitor, exchanges_told in told.items():
+        replies[visitor].append((message, reply))
+    for visitor, exchanges_told in replies.items():
         assert sorted(set(exchanges_told) - set(there[visitor])) == []
         # A visitor's messages stand in the order in which they were answered.
         one_by_one = [exchange for exchange in exchanges_told if exchange[0] not in known.again]
@@ -223,8 +223,8 @@ async def test_after_kill_9_under_load_everything_acknowledged_is_there_and_the_
     assert shown["messages_used"] == totals(database)[0]
     assert shown["message_credits"] == credits_left(database)[who.account]
     assert (await asyncio.to_thread(site.json, "bot", "show", who.bot))["messages_used"] == shown["messages_used"]
-    told = await asyncio.to_thread(site.json, "usage", who.account)
-    assert told["usage"]["total_messages"] == min(5000, shown["messages_used"])
+    usage = await asyncio.to_thread(site.json, "usage", who.account)
+    assert usage["usage"]["total_messages"] == min(5000, shown["messages_used"])
 
 
 @pytest.mark.usefixtures("unmeasured_processes")

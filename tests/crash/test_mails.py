@@ -72,20 +72,22 @@ class Installation:
 @pytest.mark.slow
 async def test_after_kill_9_each_mail_was_sent_once_or_is_unknown(tmp_path: Path) -> None:
     async with ModelServer(always=captures) as model, smtp_server(Mailbox()) as mailbox:
-        made = await asyncio.to_thread(Installation, tmp_path, model, mailbox)
-        await made.kill_during("EHLO", asks=True)
-        assert (made.states(), mailbox.recipients) == ({"queued": len(OPERATORS)}, [])
+        installation = await asyncio.to_thread(Installation, tmp_path, model, mailbox)
+        await installation.kill_during("EHLO", asks=True)
+        assert (installation.states(), mailbox.recipients) == ({"queued": len(OPERATORS)}, [])
         # The server has the whole message and has not taken it; then it has taken one, and the service does not know.
-        await made.kill_during("DATA")
-        assert (made.states(), mailbox.recipients) == ({"sending": 1, "queued": len(OPERATORS) - 1}, [])
-        await made.kill_during("AFTER")
-        assert made.states() == {"unknown": 1, "sending": 1, "queued": len(OPERATORS) - 2}
-        (kept,) = mailbox.recipients
-        await made.finish()
-        found = {recipient: (state, error) for recipient, state, error in rows(made.site, "SELECT recipient, state, error FROM mails")}
-        assert rows(made.site, "SELECT DISTINCT causes, count(*) FROM mails GROUP BY recipient") == [(REQUESTS, 1)]
-        assert sorted(found) == OPERATORS, "none is lost"
-        assert found[kept] == ("unknown", "interrupted")
+        await installation.kill_during("DATA")
+        assert (installation.states(), mailbox.recipients) == ({"sending": 1, "queued": len(OPERATORS) - 1}, [])
+        await installation.kill_during("AFTER")
+        assert installation.states() == {"unknown": 1, "sending": 1, "queued": len(OPERATORS) - 2}
+        (attempted,) = mailbox.recipients
+        await installation.finish()
+        mails = {
+            recipient: (state, error) for recipient, state, error in rows(installation.site, "SELECT recipient, state, error FROM mails")
+        }
+        assert rows(installation.site, "SELECT DISTINCT causes, count(*) FROM mails GROUP BY recipient") == [(REQUESTS, 1)]
+        assert sorted(mails) == OPERATORS, "none is lost"
+        assert mails[attempted] == ("unknown", "interrupted")
         assert set(Counter(mailbox.recipients).values()) == {1}, "none is sent twice"
-        assert set(mailbox.recipients) == {kept, *(recipient for recipient, (state, _) in found.items() if state == "sent")}
-        assert "Traceback" not in made.site.log.read_text()
+        assert set(mailbox.recipients) == {attempted, *(recipient for recipient, (state, _) in mails.items() if state == "sent")}
+        assert "Traceback" not in installation.site.log.read_text()

@@ -26,13 +26,13 @@ def write(folder: Path, version: int) -> None:
 
 def versions(site: Site) -> set[str]:
     """The versions of the settings and the entries of all bots."""
-    found = set()
+    texts = set()
     for bot in site.json("bot", "list"):
-        found.add(site.json("bot", "show", bot["id"])["greeting"])
+        texts.add(site.json("bot", "show", bot["id"])["greeting"])
         entries = site.json("knowledge", "list", bot["id"])
         assert len(entries) == ENTRIES
-        found |= {entry["answer"].partition(",")[0] for entry in entries}
-    return found
+        texts |= {entry["answer"].partition(",")[0] for entry in entries}
+    return texts
 
 
 def size(file: Path) -> int:
@@ -64,8 +64,8 @@ def test_a_sync_that_is_killed_leaves_the_old_or_the_new_state_whole(tmp_path: P
             if serving:
                 serving.end(signal.SIGKILL)
             sync.kill()
-        (found,) = versions(site)
-        assert found in {f"Version {last}", f"Version {version}"}
-        last = int(found.removeprefix("Version "))
+        (text,) = versions(site)
+        assert text in {f"Version {last}", f"Version {version}"}
+        last = int(text.removeprefix("Version "))
     site.json("bot", "sync", str(folder))
     assert versions(site) == {f"Version {KILLS}"}

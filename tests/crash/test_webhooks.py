@@ -33,10 +33,10 @@ async def captures(server: ModelServer, request: web.Request) -> web.StreamRespo
     server.seen.clear()
     if isinstance(last, list) and last[-1].get("type") == "tool_result":
         return await says("Noted.")(server, request)
-    said = last if isinstance(last, str) else last[-1]["text"]
-    email = said.split()[-1]
-    when = {"date": "2027-03-01", "time": "10:30", "quotes": [said], "visitor_name": "Selin", "visitor_email": email}
-    noted = {"request_type": "quote", "quotes": [said], "visitor_email": email}
+    text = last if isinstance(last, str) else last[-1]["text"]
+    email = text.split()[-1]
+    when = {"date": "2027-03-01", "time": "10:30", "quotes": [text], "visitor_name": "Selin", "visitor_email": email}
+    noted = {"request_type": "quote", "quotes": [text], "visitor_email": email}
     used = [
         {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": name, "input": given}
         for name, given in (("note_request", noted), ("note_appointment", when))
@@ -79,13 +79,13 @@ def check(site: Site, receiver: Receiver, acknowledged: set[str]) -> None:
     written = Counter(email for (email,) in rows(site, "SELECT visitor_email FROM requests"))
     assert acknowledged <= set(written)
     assert set(written.values()) == {1}
-    told = dict(rows(site, "SELECT record_id, state FROM webhook_events"))
+    states = dict(rows(site, "SELECT record_id, state FROM webhook_events"))
     records = [row[0] for table in ("requests", "appointments") for row in rows(site, f"SELECT id FROM {table}")]  # noqa: S608
-    assert sorted(told) == sorted(records), "each record has its one event"
+    assert sorted(states) == sorted(records), "each record has its one event"
     attempted = Counter(
         record for (record,) in rows(site, "SELECT record_id FROM webhook_attempts JOIN webhook_events e ON e.number = event_number")
     )
-    assert attempted == Counter({record: 1 for record, state in told.items() if state == 1})
+    assert attempted == Counter({record: 1 for record, state in states.items() if state == 1})
     received = [json.loads(body) for body in receiver.bodies]
     assert set(Counter(envelope["data"]["id"] for envelope in received).values()) <= {1}
     deliveries = {row[0] for row in rows(site, "SELECT delivery_id FROM webhook_attempts")}

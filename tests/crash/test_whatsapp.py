@@ -67,10 +67,10 @@ class WhatsAppTorture(ChannelTorture[GraphApi]):
 
     async def resolve(self) -> None:
         """Deliver the statuses of all accepted messages, which resolve the unknown ones among them."""
-        await self.api.deliver(*[self.api.status(one, "delivered") for one in self.api.sent])
-        found = dict(await asyncio.to_thread(rows, self.site, "SELECT content, delivery FROM messages WHERE role = 'assistant'"))
-        accepted = {one.text for one in self.api.sent}
-        assert {text for text, state in found.items() if state == "delivered"} == accepted
+        await self.api.deliver(*[self.api.status(message, "delivered") for message in self.api.sent])
+        deliveries = dict(await asyncio.to_thread(rows, self.site, "SELECT content, delivery FROM messages WHERE role = 'assistant'"))
+        accepted = {message.text for message in self.api.sent}
+        assert {text for text, state in deliveries.items() if state == "delivered"} == accepted
 
 
 @pytest.mark.usefixtures("unmeasured_processes")
@@ -115,5 +115,5 @@ async def test_a_message_acknowledged_before_a_kill_is_answered_after_the_start(
             await api.until(lambda: len(api.sent) == 1, 20)
             await run.settle()
             assert await asyncio.to_thread(serving.end) == 0
-        assert [one.text for one in api.sent] == ["Good morning."]
+        assert [message.text for message in api.sent] == ["Good morning."]
         assert await asyncio.to_thread(rows, run.site, "SELECT sent FROM whatsapp_sends") == [(1,)]

@@ -32,8 +32,8 @@ def _mounted(folder: Path, *arguments: str | Path) -> Iterator[Path]:
 @contextmanager
 def small_disk(folder: Path, size: int = 16 * MB) -> Iterator[Path]:
     """A file system of that size in memory."""
-    with _mounted(folder, "-t", "tmpfs", "-o", f"size={size},mode=0700", "chatsvc-test") as made:
-        yield made
+    with _mounted(folder, "-t", "tmpfs", "-o", f"size={size},mode=0700", "chatsvc-test") as mounted:
+        yield mounted
 
 
 @contextmanager
@@ -43,8 +43,8 @@ def breakable_disk(folder: Path, image: Path, size: int = 32 * MB) -> Iterator[P
         file.truncate(size)
     with suppress(FileNotFoundError):
         if subprocess.run(["mkfs.ext4", "-q", "-F", image], capture_output=True, check=False).returncode == 0:
-            with _mounted(folder, "-o", "loop", image) as made:
-                yield made
+            with _mounted(folder, "-o", "loop", image) as mounted:
+                yield mounted
             return
     pytest.skip("no file system can be made here")
 

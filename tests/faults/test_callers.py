@@ -74,9 +74,9 @@ class Slow:
 
 @pytest.fixture
 def slow(app: App, engine: ScriptedEngine) -> Slow:
-    made = Slow(engine, "slow")
-    app.services.engines["anthropic"] = made
-    return made
+    slow = Slow(engine, "slow")
+    app.services.engines["anthropic"] = slow
+    return slow
 
 
 async def test_an_account_whose_model_is_slow_slows_down_no_other(make_caller: MakeCaller, slow: Slow) -> None:
@@ -152,8 +152,8 @@ async def test_half_sent_bodies_keep_nobody_out(caller: Caller, make_caller: Mak
     for wire in wires:
         await wire.send(request("POST", "/api/v2/messages", caller, "Content-Length: 500") + b"{")
     assert await soon(lambda: len(taken) == 20)
-    for one in (caller, other):
-        assert (await one.send()).status == 200
+    for asker in (caller, other):
+        assert (await asker.send()).status == 200
     for wire in wires:
         wire.hang_up()
 

@@ -86,8 +86,8 @@ def test_the_database_of_another_program_gets_none_of_our_tables(site: Site) -> 
     file.unlink()
     query(file, "CREATE TABLE bookmarks (url TEXT)")
     before = file.read_bytes()
-    for said in (refused_start(site), site.refused("account", "list")):
-        assert said.startswith(f"{file} is another program's database: ")
+    for message in (refused_start(site), site.refused("account", "list")):
+        assert message.startswith(f"{file} is another program's database: ")
     assert file.read_bytes() == before
 
 

@@ -108,9 +108,9 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
         assert full[UNAVAILABLE]
         await reads_go_on(caller)
         # A page may still have room in the log for something as small as this.
-        status, said = await command(caller.app, tmp_path, "account", "create", f"Beta {round_}")
+        status, output = await command(caller.app, tmp_path, "account", "create", f"Beta {round_}")
         created += [f"Beta {round_}"] if status == 0 else []
-        assert status == 0 or one_line(said).startswith("the store cannot answer: ")
+        assert status == 0 or one_line(output).startswith("the store cannot answer: ")
         used, _, bot = await told(caller)
         assert (used, bot) == (answered, answered)
         ballast.remove()
@@ -122,7 +122,7 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     recorded = await settled(caller, answered)
     assert Counter(attempt["success"] for attempt in recorded) == {True: answered}
     assert len({json.loads(body)["data"]["id"] for body in receiver.bodies}) == len(receiver.bodies) == answered
-    assert sorted(one.account.name for one in (await accounts.list_all(caller.app.services, ADMIN, limit=1000)).items) == sorted(created)
+    assert sorted(row.account.name for row in (await accounts.list_all(caller.app.services, ADMIN, limit=1000)).items) == sorted(created)
     await nothing_has_drifted(caller, answered)
 
 
