@@ -58,15 +58,15 @@ async def test_a_crowd_from_one_address_is_answered_without_a_broken_connection(
 async def test_a_connection_on_which_a_request_has_arrived_is_not_closed_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "IDLE_S", 0.0)
     async with serving(_answer, per_address=1) as port:
-        place = ("127.0.0.1", port)
-        with closing(socket.create_connection(place)) as kept, closing(socket.create_connection(place)) as other:
-            kept.sendall(WHOLE)
-            assert (await _read_head(kept)).startswith(b"HTTP/1.1 200 ")
+        address = ("127.0.0.1", port)
+        with closing(socket.create_connection(address)) as connection, closing(socket.create_connection(address)) as other:
+            connection.sendall(WHOLE)
+            assert (await _read_head(connection)).startswith(b"HTTP/1.1 200 ")
             await asyncio.sleep(0.05)
             # Both are in the kernel's buffers before the service reads any of them, the one that needs the lease first.
             other.sendall(WHOLE)
-            kept.sendall(WHOLE)
-            last = await _read_head(kept)
+            connection.sendall(WHOLE)
+            last = await _read_head(connection)
             assert last.startswith(b"HTTP/1.1 200 ")
             assert b"\r\nConnection: close\r\n" in last
             assert (await _read_head(other)).startswith(b"HTTP/1.1 200 ")
@@ -75,15 +75,15 @@ async def test_a_connection_on_which_a_request_has_arrived_is_not_closed_for_ano
 async def test_a_connection_that_has_just_become_idle_is_kept_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "IDLE_S", 60.0)
     async with serving(_answer, per_address=1) as port:
-        kept, other = [Wire(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(2)]
-        await kept.send(WHOLE)
-        await kept.line()
+        connection, other = [Wire(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(2)]
+        await connection.send(WHOLE)
+        await connection.line()
         await other.send(WHOLE)
         await asyncio.sleep(0.1)
-        await kept.send(WHOLE)
-        kept.send_no_more()
+        await connection.send(WHOLE)
+        connection.send_no_more()
         assert (await other.line()).startswith(b"HTTP/1.1 200 ")
-        kept.hang_up()
+        connection.hang_up()
         other.hang_up()
 
 

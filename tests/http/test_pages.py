@@ -24,8 +24,8 @@ async def show_form(request: web.Request) -> web.Response:
     """Tell what a form holds."""
     with await read_form(request, LIMITS) as form:
         uploads = [
-            (name, one.filename, one.content_type, one.size, hashlib.sha256(one.file.read()).hexdigest())
-            for name, one in form.uploads.items()
+            (name, upload.filename, upload.content_type, upload.size, hashlib.sha256(upload.file.read()).hexdigest())
+            for name, upload in form.uploads.items()
         ]
         return web.json_response({"values": list(form.values.items()), "uploads": uploads})
 

@@ -123,8 +123,8 @@ async def shown(port: int, name: str, tls: ssl.SSLContext | None = None) -> byte
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls, server_hostname=name)
     try:
-        found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        assert isinstance(found, bytes)
-        return found
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        assert isinstance(certificate, bytes)
+        return certificate
     finally:
         writer.transport.abort()

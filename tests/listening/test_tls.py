@@ -202,8 +202,8 @@ async def test_browsers_are_told_to_speak_https_alone_in_every_answer(secured: C
         async with App(config) as app, session(trusting) as caller:
             for path in ("/healthz", "/api/v2/chatbots", "/nowhere"):
                 async with caller.get(f"https://{NAME}:{app.port}{path}") as answer:
-                    told: list[Any] = answer.headers.getall("Strict-Transport-Security", [])
-                    assert told == ([f"max-age={seconds}"] if seconds else [])
+                    headers: list[Any] = answer.headers.getall("Strict-Transport-Security", [])
+                    assert headers == ([f"max-age={seconds}"] if seconds else [])
             reader, writer = await asyncio.open_connection("127.0.0.1", app.port, ssl=trusting, server_hostname=NAME)
             writer.write(b"broken\r\n\r\n")
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
