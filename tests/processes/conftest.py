@@ -15,8 +15,8 @@ from tests.processes.support import PostgresSite
 def server() -> Iterator[Postgres]:
     """A PostgreSQL that tests may stop, start and damage."""
     require_programs()
-    with Postgres(listens=True) as made:
-        yield made
+    with Postgres(listens=True) as server:
+        yield server
 
 
 NewSite = Callable[[str], PostgresSite]
@@ -26,14 +26,14 @@ NewSite = Callable[[str], PostgresSite]
 def new_site(server: Postgres, tmp_path: Path) -> Iterator[NewSite]:
     """Makes installations by name, all over one database."""
     database = server.new_database()
-    made: list[PostgresSite] = []
+    sites: list[PostgresSite] = []
 
     def make(name: str) -> PostgresSite:
-        made.append(PostgresSite(tmp_path / name, server, database))
-        return made[-1]
+        sites.append(PostgresSite(tmp_path / name, server, database))
+        return sites[-1]
 
     yield make
-    for site in made:
+    for site in sites:
         if site.serving:
             with site.serving:
                 pass

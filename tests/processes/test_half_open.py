@@ -27,17 +27,17 @@ async def _outlives(server: Postgres, folder: Path, fault: Callable[[], Fault], 
     """Begin a fault, which a service notices in time and outlives."""
     async with Proxy(server.port) as proxy:
         site = PostgresSite(folder, server, server.new_database(), proxy.port)
-        made = await asyncio.to_thread(begin, site)
+        report = await asyncio.to_thread(begin, site)
         serving: Serving = await asyncio.to_thread(site.serve)
         try:
-            assert await asyncio.to_thread(chat, serving, made, "v") == 200
+            assert await asyncio.to_thread(chat, serving, report, "v") == 200
             with proxy.broken(fault()):
                 await asyncio.sleep(pause_s)
                 started = time.monotonic()
-                assert await asyncio.to_thread(chat, serving, made, "v") == 503
+                assert await asyncio.to_thread(chat, serving, report, "v") == 503
                 assert time.monotonic() - started < 10
-                assert (await asyncio.to_thread(serving.ask, made["key"]["key"], "GET", "/chatbots")).status == 503
-            await answered(lambda: asyncio.to_thread(chat, serving, made, "v"), 20)
+                assert (await asyncio.to_thread(serving.ask, report["key"]["key"], "GET", "/chatbots")).status == 503
+            await answered(lambda: asyncio.to_thread(chat, serving, report, "v"), 20)
             assert await asyncio.to_thread(serving.end) == 0
         finally:
             await asyncio.to_thread(serving.end, signal.SIGKILL)
@@ -50,19 +50,19 @@ async def answered(ask: Callable[[], Awaitable[int]], within_s: float) -> None:
 
 
 def test_a_session_that_hangs_alone_is_refused_and_opened_again(site: PostgresSite) -> None:
-    made = begin(site)
+    report = begin(site)
     with site.serve() as serving:
-        assert chat(serving, made, "v") == 200
+        assert chat(serving, report, "v") == 200
         rows = site.rows("SELECT pid FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
         sessions = [int(pid) for (pid,) in rows]
         for session in sessions:
             os.kill(session, signal.SIGSTOP)
         try:
             started = time.monotonic()
-            assert chat(serving, made, "v") == 503
+            assert chat(serving, report, "v") == 503
             assert time.monotonic() - started < 10
         finally:
             for session in sessions:
                 os.kill(session, signal.SIGCONT)
-        wait_for(lambda: chat(serving, made, "v") == 200, 20, site)
+        wait_for(lambda: chat(serving, report, "v") == 200, 20, site)
         assert serving.end() == 0

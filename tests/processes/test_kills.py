@@ -37,11 +37,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unmeasured_processes")]
 
 async def notes_and_replies(server: ModelServer, request: web.Request) -> web.StreamResponse:
     """A model that notes each message as a request, and repeats it in its reply."""
-    said = server.seen[-1].body["messages"]
+    messages = server.seen[-1].body["messages"]
     server.seen.clear()
-    if isinstance(said[-1]["content"], list):
-        return await says(f"Noted: {said[-3]['content']}")(server, request)
-    noted = {"request_type": "quote", "quotes": [said[-1]["content"]], "visitor_email": said[-1]["content"].split()[-1]}
+    if isinstance(messages[-1]["content"], list):
+        return await says(f"Noted: {messages[-3]['content']}")(server, request)
+    noted = {"request_type": "quote", "quotes": [messages[-1]["content"]], "visitor_email": messages[-1]["content"].split()[-1]}
     used = {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": "note_request", "input": noted}
     body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use", "stop_sequence": None}
     return web.json_response({**body, "content": [used], "usage": {"input_tokens": 1, "output_tokens": 1}})
@@ -72,20 +72,20 @@ class Visitor:
         body, once = {"chatbot_id": self._of.bot, "message": message, "user_id": user_id}, message.replace(" ", "_")
         while True:
             try:
-                status, told = await post(session, f"http://127.0.0.1:{next(self._ports)}", self._of.key, body, once)
+                status, answer = await post(session, f"http://127.0.0.1:{next(self._ports)}", self._of.key, body, once)
             except GONE:
                 self.statuses["gone"] += 1
                 await asyncio.sleep(0.02)
                 continue
             self.statuses[status] += 1
             if status == 200:
-                self.answered += [("user", message), ("assistant", told["data"]["reply"])]
+                self.answered += [("user", message), ("assistant", answer["data"]["reply"])]
                 return
             if status == 402:
                 self.refused += 1
                 return
             # On a busy machine the model's answer may not come in time, either.
-            assert status == 503 or (status, told.get("reason")) == (502, "timeout"), (told["error"], told.get("reason"))
+            assert status == 503 or (status, answer.get("reason")) == (502, "timeout"), (answer["error"], answer.get("reason"))
             await asyncio.sleep(0.05)
 
 
@@ -122,15 +122,15 @@ class Service:
         """All attempts of all visitors by their outcome."""
         return sum((visitor.statuses for visitor in self.visitors), Counter())
 
-    async def kill(self, place: int) -> None:
+    async def kill(self, number: int) -> None:
         """Kill a process, and start it again while others are killed."""
-        if place in self._starts:
-            await self._starts[place]
-        await asyncio.to_thread(self.processes[place].end, signal.SIGKILL)
-        self._starts[place] = asyncio.create_task(self.start_again(place))
+        if number in self._starts:
+            await self._starts[number]
+        await asyncio.to_thread(self.processes[number].end, signal.SIGKILL)
+        self._starts[number] = asyncio.create_task(self.start_again(number))
 
-    async def start_again(self, place: int) -> None:
-        self.processes[place] = await asyncio.to_thread(self.sites[place].serve)
+    async def start_again(self, number: int) -> None:
+        self.processes[number] = await asyncio.to_thread(self.sites[number].serve)
 
     async def started(self) -> None:
         """Wait until all processes that were killed work again."""
@@ -190,8 +190,8 @@ class Service:
 @pytest.fixture
 async def service(server: Postgres, tmp_path: Path) -> AsyncIterator[Service]:
     """Three processes that serve, with visitors that send."""
-    async with running(server, tmp_path) as made:
-        yield made
+    async with running(server, tmp_path) as service:
+        yield service
 
 
 @asynccontextmanager
@@ -202,9 +202,9 @@ async def running(server: Postgres, tmp_path: Path, *others: Postgres) -> AsyncI
         model = await stack.enter_async_context(ModelServer(always=notes_and_replies))
         receiver = await stack.enter_async_context(Receiver(authority.server("127.0.0.1")))
         proxy = await stack.enter_async_context(Proxy(server.port))
-        sites = [PostgresSite(tmp_path / str(place), server, database) for place in range(3)]
+        sites = [PostgresSite(tmp_path / str(number), server, database) for number in range(3)]
         for site in sites:
-            site.change(f"127.0.0.1:{server.port}/", ",".join(f"127.0.0.1:{one.port}" for one in (server, *others)) + "/")
+            site.change(f"127.0.0.1:{server.port}/", ",".join(f"127.0.0.1:{machine.port}" for machine in (server, *others)) + "/")
             site.change(
                 "models: {offline: {engine: knowledge}}",
                 "limits: {requests_per_minute: 1000000, connections_per_address: 1000}\n"
@@ -214,15 +214,15 @@ async def running(server: Postgres, tmp_path: Path, *others: Postgres) -> AsyncI
             )
         if not others:
             sites[0].change(f"127.0.0.1:{server.port}/", f"127.0.0.1:{proxy.port}/")
-        made = Service(sites, proxy, receiver)
+        service = Service(sites, proxy, receiver)
         try:
-            await made.start()
-            yield made
+            await service.start()
+            yield service
         finally:
-            for visitor in made.visitors:
+            for visitor in service.visitors:
                 visitor.ending = True
-            await made.started()
-            for process in made.processes:
+            await service.started()
+            for process in service.processes:
                 await asyncio.to_thread(process.end, signal.SIGKILL)
 
 
@@ -239,10 +239,10 @@ async def test_processes_that_are_killed_at_random_moments_lose_and_double_nothi
 
 async def test_a_process_that_is_stopped_or_cut_off_for_a_while_loses_and_doubles_nothing(service: Service) -> None:
     # Shorter than its lease, and longer.
-    for place, seconds in ((1, 3), (2, 12)):
-        service.processes[place].process.send_signal(signal.SIGSTOP)
+    for number, seconds in ((1, 3), (2, 12)):
+        service.processes[number].process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(seconds)
-        service.processes[place].process.send_signal(signal.SIGCONT)
+        service.processes[number].process.send_signal(signal.SIGCONT)
     for seconds in (3, 12):
         with service.proxy.broken(hangs()):
             await asyncio.sleep(seconds)
@@ -253,10 +253,10 @@ async def test_a_process_that_is_stopped_or_cut_off_for_a_while_loses_and_double
 
 
 async def test_a_rolling_restart_loses_and_doubles_nothing_and_interrupts_nothing(service: Service) -> None:
-    for place in range(3):
-        assert await asyncio.to_thread(service.processes[place].end) == 0
+    for number in range(3):
+        assert await asyncio.to_thread(service.processes[number].end) == 0
         await service.answers_again(20)
-        await service.start_again(place)
+        await service.start_again(number)
         await service.answers_again(20)
     await service.stop()
     service.check(interrupted=0)

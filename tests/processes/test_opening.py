@@ -12,9 +12,9 @@ from tests.processes.support import MASTER_KEY, PostgresSite
 
 
 def test_a_message_is_answered_from_postgresql_and_no_file_holds_data(site: PostgresSite) -> None:
-    made = site.json("init")
-    key, bot = made["key"]["key"], made["bot"]["id"]
-    assert made["master_key"] is None
+    report = site.json("init")
+    key, bot = report["key"]["key"], report["bot"]["id"]
+    assert report["master_key"] is None
     site.json("bot", "set", bot, "--model", "offline")
     with site.serve() as serving:
         answer = serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello", "user_id": "v"})
@@ -88,9 +88,9 @@ def test_what_cannot_be_used_is_refused_in_one_line(site: PostgresSite, reason: 
 
 def test_a_url_with_a_password_is_refused_and_not_shown(site: PostgresSite) -> None:
     site.change(f"{USER}@", f"{USER}:verysecret@")
-    said = site.refused("bot", "list")
-    assert "expected a URL without a password" in said
-    assert "verysecret" not in said
+    message = site.refused("bot", "list")
+    assert "expected a URL without a password" in message
+    assert "verysecret" not in message
 
 
 def test_a_password_in_a_file_and_in_a_variable(site: PostgresSite, server: Postgres) -> None:

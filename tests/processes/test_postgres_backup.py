@@ -14,14 +14,14 @@ from tests.processes.support import MASTER_KEY, PostgresSite
 
 @pytest.fixture
 def records(site: PostgresSite) -> dict[str, Any]:
-    made: dict[str, Any] = site.json("init")
-    site.json("bot", "set", made["bot"]["id"], "--model", "offline")
-    site.json("webhook", "set", made["bot"]["id"], "https://1.1.1.1/chat", "--event", "request.created")
+    report: dict[str, Any] = site.json("init")
+    site.json("bot", "set", report["bot"]["id"], "--model", "offline")
+    site.json("webhook", "set", report["bot"]["id"], "https://1.1.1.1/chat", "--event", "request.created")
     with site.serve() as serving:
-        body = {"chatbot_id": made["bot"]["id"], "message": "hello", "user_id": "v"}
-        assert serving.ask(made["key"]["key"], "POST", "/messages", body).status == 200
+        body = {"chatbot_id": report["bot"]["id"], "message": "hello", "user_id": "v"}
+        assert serving.ask(report["key"]["key"], "POST", "/messages", body).status == 200
         assert serving.end() == 0
-    return made
+    return report
 
 
 def looked_at(site: Site) -> list[Any]:
@@ -37,21 +37,21 @@ def test_a_backup_is_restored_into_either_store(
     file = tmp_path / "one.backup"
     if served:
         with site.serve() as serving:
-            made = site.json("backup", "create", file)
+            copy = site.json("backup", "create", file)
             assert serving.end() == 0
     else:
-        made = site.json("backup", "create", file)
-    assert (made["counts"]["messages"], made["counts"]["webhooks"]) == (2, 1)
+        copy = site.json("backup", "create", file)
+    assert (copy["counts"]["messages"], copy["counts"]["webhooks"]) == (2, 1)
     (tmp_path / "key").write_text(MASTER_KEY)
-    found = site.json("backup", "verify", file, "--master-key-file", tmp_path / "key")
-    assert (found["valid"], found["authenticated"]) == (True, True)
+    report = site.json("backup", "verify", file, "--master-key-file", tmp_path / "key")
+    assert (report["valid"], report["authenticated"]) == (True, True)
     other: Site
     if kind == "postgres":
         other = PostgresSite(tmp_path / "other", server, server.new_database())
     else:
         (tmp_path / "other").mkdir()
         other = Site(tmp_path / "other", f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
-    assert other.json("backup", "restore", file)["counts"] == made["counts"]
+    assert other.json("backup", "restore", file)["counts"] == copy["counts"]
     assert looked_at(other) == looked_at(site)
     with other.serve() as serving:
         body = {"chatbot_id": records["bot"]["id"], "message": "hello", "user_id": "v"}

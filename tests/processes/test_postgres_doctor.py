@@ -16,8 +16,8 @@ GOOD = ServerState("15.1", 10_000, {"fsync": "on", "full_page_writes": "on", "sy
 
 
 def examined(site: Site) -> list[str]:
-    found: list[dict[str, Any]] = site.refused_with("doctor")["checks"]
-    return [f"{one['state']} {one['found']}" for one in found if one["name"] == "database"]
+    checks: list[dict[str, Any]] = site.refused_with("doctor")["checks"]
+    return [f"{check['state']} {check['found']}" for check in checks if check["name"] == "database"]
 
 
 def test_a_server_that_loses_data_and_missing_rights_are_named(site: PostgresSite, server: Postgres) -> None:
@@ -34,13 +34,13 @@ def test_a_server_that_loses_data_and_missing_rights_are_named(site: PostgresSit
 
 
 def test_the_master_key_and_bots_without_knowledge_are_looked_at(site: PostgresSite) -> None:
-    made = site.json("init")
-    site.json("bot", "set", made["bot"]["id"], "--model", "offline")
-    found = {one["name"]: one["found"] for one in site.refused_with("doctor")["checks"]}
-    assert "has none" in found["knowledge"]
+    report = site.json("init")
+    site.json("bot", "set", report["bot"]["id"], "--model", "offline")
+    by_name = {check["name"]: check["found"] for check in site.refused_with("doctor")["checks"]}
+    assert "has none" in by_name["knowledge"]
     site.change(MASTER_KEY, "6b" * 32)
-    found = {one["name"]: one["found"] for one in site.refused_with("doctor")["checks"]}
-    assert found["master key"] == "it is not the one this database was made with"
+    by_name = {check["name"]: check["found"] for check in site.refused_with("doctor")["checks"]}
+    assert by_name["master key"] == "it is not the one this database was made with"
 
 
 def test_a_database_that_cannot_be_used_is_told_in_one_line(site: PostgresSite, server: Postgres) -> None:
@@ -68,4 +68,4 @@ def test_a_database_that_cannot_be_used_is_told_in_one_line(site: PostgresSite, 
     ],
 )
 def test_the_state_of_a_server_is_judged(changed: dict[str, Any], codes: list[str]) -> None:
-    assert [one.code for one in findings_of(GOOD._replace(**changed), 10_000, 10_500)] == codes
+    assert [finding.code for finding in findings_of(GOOD._replace(**changed), 10_000, 10_500)] == codes

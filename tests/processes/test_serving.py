@@ -27,8 +27,8 @@ def wait_for(done: Callable[[], object], within_s: float, site: PostgresSite) ->
 
 def fixed_port(site: PostgresSite) -> int:
     """Let the site listen on a port that is known before."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
     site.change("127.0.0.1:0", f"127.0.0.1:{port}")
     return port
 
@@ -50,58 +50,58 @@ def chat(serving: Serving, made: Any, user: str) -> int:
 
 def begin(site: PostgresSite) -> Any:
     """Make an account with a bot that replies from its knowledge."""
-    made = site.json("init")
-    site.json("bot", "set", made["bot"]["id"], "--model", "offline")
-    return made
+    report = site.json("init")
+    site.json("bot", "set", report["bot"]["id"], "--model", "offline")
+    return report
 
 
 def test_all_processes_work_and_a_command_is_in_force_in_each_when_it_returns(new_site: NewSite) -> None:
     first, second, third = new_site("first"), new_site("second"), new_site("third")
-    made = begin(first)
-    with first.serve() as one, second.serve() as other:
-        for number, serving in enumerate((one, other, one, other)):
-            assert chat(serving, made, f"v{number}") == 200
+    report = begin(first)
+    with first.serve() as first_serving, second.serve() as other:
+        for number, serving in enumerate((first_serving, other, first_serving, other)):
+            assert chat(serving, report, f"v{number}") == 200
         listed = third.json("nodes")
         assert {tuple(node) for node in listed} == {("id", "since", "listen", "version")}
-        assert [node["listen"] for node in listed] == [serving.url.removeprefix("http://") for serving in (one, other)]
+        assert [node["listen"] for node in listed] == [serving.url.removeprefix("http://") for serving in (first_serving, other)]
         assert third.json("usage")["usage"]["total_messages"] == 4
         exported = third.folder / "account.jsonl"
-        third.json("account", "export", made["account"]["id"], exported)
+        third.json("account", "export", report["account"]["id"], exported)
         assert b"hello" in exported.read_bytes()
         assert not list(third.data.glob("outgoing-*"))
         # In force when the command returns, wherever it is given.
         for site, command, status in (
-            (third, ("bot", "deactivate", made["bot"]["id"]), 409),
-            (first, ("bot", "activate", made["bot"]["id"]), 200),
-            (second, ("account", "set", made["account"]["id"], "--messages-limit", "1"), 402),
-            (third, ("account", "set", made["account"]["id"], "--plan", "starter"), 403),
-            (first, ("account", "set", made["account"]["id"], "--plan", "enterprise"), 200),
-            (third, ("key", "revoke", made["key"]["id"]), 401),
+            (third, ("bot", "deactivate", report["bot"]["id"]), 409),
+            (first, ("bot", "activate", report["bot"]["id"]), 200),
+            (second, ("account", "set", report["account"]["id"], "--messages-limit", "1"), 402),
+            (third, ("account", "set", report["account"]["id"], "--plan", "starter"), 403),
+            (first, ("account", "set", report["account"]["id"], "--plan", "enterprise"), 200),
+            (third, ("key", "revoke", report["key"]["id"]), 401),
         ):
             site.json(*command)
-            assert [chat(serving, made, "v") for serving in (one, other)] == [status, status], command
+            assert [chat(serving, report, "v") for serving in (first_serving, other)] == [status, status], command
         acts = {act["operation"]: act["actor"] for act in first.json("audit")}
         assert pwd.getpwuid(os.getuid()).pw_name in json.dumps(acts["key.revoke"])
-        assert one.end() == 0
+        assert first_serving.end() == 0
         assert [node["listen"] for node in third.json("nodes")] == [other.url.removeprefix("http://")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_one_that_dies_or_hangs_costs_the_others_nothing_but_seconds(new_site: NewSite, number: signal.Signals) -> None:
     first, second = new_site("first"), new_site("second")
-    made = begin(first)
-    with first.serve() as one, second.serve() as other:
-        assert chat(one, made, "v") == 200
-        one.process.send_signal(number)
+    report = begin(first)
+    with first.serve() as first_serving, second.serve() as other:
+        assert chat(first_serving, report, "v") == 200
+        first_serving.process.send_signal(number)
         sent = time.monotonic()
         # Also where it has a transaction open, in which the others wait for it.
-        wait_for(lambda: chat(other, made, "v") == 200, 10, second)
+        wait_for(lambda: chat(other, report, "v") == 200, 10, second)
         wait_for(lambda: len(second.json("nodes")) == 1, 15 - (time.monotonic() - sent), second)
-        assert chat(other, made, "v") == 200
+        assert chat(other, report, "v") == 200
         if number == signal.SIGSTOP:
-            one.process.send_signal(signal.SIGCONT)
+            first_serving.process.send_signal(signal.SIGCONT)
             # It comes back by itself.
-            wait_for(lambda: chat(one, made, "v") == 200, 15, first)
+            wait_for(lambda: chat(first_serving, report, "v") == 200, 15, first)
             wait_for(lambda: len(second.json("nodes")) == 2, 15, second)
         messages = second.rows("SELECT count(*) FROM messages")[0][0]
         assert messages == 2 * second.json("usage")["usage"]["total_messages"]
@@ -109,29 +109,29 @@ def test_one_that_dies_or_hangs_costs_the_others_nothing_but_seconds(new_site: N
 
 def test_after_a_break_and_a_restart_of_postgresql_all_go_on(new_site: NewSite) -> None:
     first, second = new_site("first"), new_site("second")
-    made = begin(first)
-    with first.serve() as one, second.serve() as other:
+    report = begin(first)
+    with first.serve() as first_serving, second.serve() as other:
         for breaks in (terminate_sessions, restart):
             breaks(first)
-            for serving in (one, other):
-                wait_for(lambda serving=serving: chat(serving, made, "v") == 200, 15, first)  # type: ignore[misc]
-        assert [serving.process.poll() for serving in (one, other)] == [None, None]
+            for serving in (first_serving, other):
+                wait_for(lambda serving=serving: chat(serving, report, "v") == 200, 15, first)  # type: ignore[misc]
+        assert [serving.process.poll() for serving in (first_serving, other)] == [None, None]
 
 
 def test_without_postgresql_messages_are_refused_and_answered_again_afterwards(site: PostgresSite) -> None:
-    made = begin(site)
+    report = begin(site)
     with site.serve() as serving:
         site.server.process.send_signal(signal.SIGINT)
         site.server.process.wait(20)
         started = time.monotonic()
         try:
-            assert chat(serving, made, "v") == 503
+            assert chat(serving, report, "v") == 503
             assert time.monotonic() - started < 10
-            said = site.refused("bot", "list")
+            message = site.refused("bot", "list")
         finally:
             site.server.start()
-        assert "the store cannot answer" in said or "connection" in said
-        wait_for(lambda: chat(serving, made, "v") == 200, 15, site)
+        assert "the store cannot answer" in message or "connection" in message
+        wait_for(lambda: chat(serving, report, "v") == 200, 15, site)
         assert serving.end() == 0
 
 
@@ -139,15 +139,15 @@ def test_a_process_ends_when_a_newer_version_or_another_key_is_in_force(new_site
     first, second = new_site("first"), new_site("second")
     begin(first)
     (first.folder / "key").write_text("6b" * 32)
-    with first.serve() as one:
+    with first.serve() as serving:
         second.json("master-key", "rotate", "--new-key-file", first.folder / "key")
-        assert one.wait() == 1
+        assert serving.wait() == 1
         assert "has another master key by now" in first.log.read_text()
     for site in (first, second):
         site.change("5a" * 32, "6b" * 32)
-    with first.serve() as one:
+    with first.serve() as serving:
         first.run_as_admin("UPDATE chatsvc_schema SET version = version + 1")
-        assert one.wait() == 1
+        assert serving.wait() == 1
         assert "a newer version has taken over" in first.log.read_text()
     assert "install the newer chatsvc again" in second.refused("serve")
     first.run_as_admin("UPDATE chatsvc_schema SET version = version - 1")

@@ -100,9 +100,9 @@ async def test_a_conversation_is_answered_one_message_at_a_time(service: Service
     turns = [turn for engine in service.engines for turn in engine.turns]
     assert sorted(len(turn.history) for turn in turns) == list(range(0, 24, 2))
     (conversation,) = (await service.callers[1].get("/conversations")).json["data"]
-    found = (await service.callers[2].get(f"/conversations/{conversation['id']}")).json["data"]
-    assert [message["role"] for message in found["messages"]] == ["user", "assistant"] * 12
-    assert found["message_count"] == 24
+    thread = (await service.callers[2].get(f"/conversations/{conversation['id']}")).json["data"]
+    assert [message["role"] for message in thread["messages"]] == ["user", "assistant"] * 12
+    assert thread["message_count"] == 24
 
 
 @pytest.mark.parametrize("reason", [None, "overloaded"])

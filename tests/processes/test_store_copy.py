@@ -32,17 +32,17 @@ def old(tmp_path: Path) -> Site:
     """A stopped installation over SQLite, with some messages."""
     folder = tmp_path / "old"
     folder.mkdir()
-    made = Site(folder, f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
+    site = Site(folder, f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
     (folder / "password").write_text(f"{PASSWORD}\n")
-    made.json("account", "create", "Acme")
+    site.json("account", "create", "Acme")
 
     async def fill(db: Database) -> None:
         await belongs_to(db, KEY)
         await furnish(db)
         await write_exchanges(db, (new_exchange(user_id=f"visitor {i % 700}", text=f"ğ {i}", key=f"k{i}") for i in range(EXCHANGES)))
 
-    in_database(made.data / "chatsvc.db", fill, KEY)
-    return made
+    in_database(site.data / "chatsvc.db", fill, KEY)
+    return site
 
 
 def write(site: Site, statement: str, *values: Any) -> None:
@@ -66,16 +66,16 @@ def files(site: Site) -> dict[str, bytes]:
 
 
 def test_a_store_is_copied_whole_and_goes_on_in_postgresql(old: Site, site: PostgresSite) -> None:
-    account = next(one["id"] for one in old.json("account", "list") if one["name"] == "Acme")
+    account = next(row["id"] for row in old.json("account", "list") if row["name"] == "Acme")
     key, bot = old.key(account), old.bot(account)
     old.json("bot", "set", bot, "--model", "offline")
     before = files(old)
     tables = old.json(*arguments(old, site))
     assert files(old) == before
-    assert [one["table"] for one in tables] == [table.name for table in TABLES]
-    counts = {one["table"]: one["rows"] for one in tables}
+    assert [table["table"] for table in tables] == [table.name for table in TABLES]
+    counts = {table["table"]: table["rows"] for table in tables}
     assert (counts["messages"], counts["accounts"], counts["idempotency_keys"]) == (2 * EXCHANGES, 2, EXCHANGES)
-    assert all(len(one["digest"]) == 64 for one in tables)
+    assert all(len(table["digest"]) == 64 for table in tables)
     record = site.json("audit", "--limit", "1")[0]
     assert (record["operation"], record["outcome"]) == ("store.copy", "done")
     ((highest,),) = site.rows("SELECT max(number) FROM messages")
@@ -110,7 +110,7 @@ def test_a_copy_that_is_killed_is_no_store_and_is_made_by_the_next(old: Site, si
     assert "of another version" in old.refused(*arguments(old, site))
     server.run_in(site.database, f"UPDATE chatsvc_schema SET version = {unfinished}")  # noqa: S608  # a number
     tables = old.json(*arguments(old, site))
-    assert {one["table"]: one["rows"] for one in tables}["messages"] == 2 * EXCHANGES
+    assert {table["table"]: table["rows"] for table in tables}["messages"] == 2 * EXCHANGES
     assert len(site.json("account", "list")) == 2
 
 

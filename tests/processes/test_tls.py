@@ -17,9 +17,9 @@ from tests.webhooks.certificates import Authority
 def authority(server: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """The authority of the server's certificate, which is for 127.0.0.1."""
     folder = tmp_path_factory.mktemp("authority")
-    made = Authority(folder)
-    made.server("127.0.0.1")
-    (file,) = [path for path in folder.iterdir() if path != made.file]
+    authority = Authority(folder)
+    authority.server("127.0.0.1")
+    (file,) = [path for path in folder.iterdir() if path != authority.file]
     own = server.folder / "server.pem"
     shutil.copyfile(file, own)
     status = server.folder.stat()
@@ -29,7 +29,7 @@ def authority(server: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Aut
         server.administer(f"ALTER SYSTEM SET {name} = '{own}'")
     server.administer("ALTER SYSTEM SET ssl = on")
     server.administer("SELECT pg_reload_conf()")
-    return made
+    return authority
 
 
 def other(authority: Authority, folder: Path) -> Path:
