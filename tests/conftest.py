@@ -46,7 +46,7 @@ UNMEASURED = (
 
 def _place(item: pytest.Item) -> int:
     file = item.nodeid.removeprefix("tests/")
-    return next((place for place, long in enumerate(LONGEST) if file.startswith(long)), len(LONGEST))
+    return next((number for number, long in enumerate(LONGEST) if file.startswith(long)), len(LONGEST))
 
 
 def pytest_sessionstart() -> None:
@@ -251,5 +251,5 @@ def make_caller(app: App, session: ClientSession) -> MakeCaller:
 @pytest.fixture
 async def caller(make_caller: MakeCaller) -> Caller:
     """One customer on the enterprise plan."""
-    made: Caller = await make_caller()
-    return made
+    caller: Caller = await make_caller()
+    return caller

@@ -62,8 +62,8 @@ RUNNING: list[Postgres] = []
 
 def free_port() -> int:
     """Find a port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
     return port
 
 
@@ -92,8 +92,8 @@ class Postgres:
                 access = ("--auth-local=trust", "--auth-host=scram-sha-256")
                 self._run("initdb", "-D", str(self.data), "-U", "admin", *access, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
             else:
-                place = ("-h", str(standby_of.folder), "-p", str(standby_of.port), "-U", "admin")
-                self._run("pg_basebackup", "-D", str(self.data), *place, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+                options = ("-h", str(standby_of.folder), "-p", str(standby_of.port), "-U", "admin")
+                self._run("pg_basebackup", "-D", str(self.data), *options, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
             self.process = self.start()
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -180,8 +180,8 @@ class Postgres:
 
     def processes(self) -> list[int]:
         """Return the ids of the server's processes."""
-        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=True)
-        return [self.process.pid, *map(int, found.stdout.split())]
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=True)
+        return [self.process.pid, *map(int, children.stdout.split())]
 
     def new_database(self, template: str = "template1") -> str:
         """Make an empty database, or a copy of another one; return its name."""

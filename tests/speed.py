@@ -32,6 +32,6 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def _work() -> None:
     counts: dict[str, int] = {}
-    for found in _WORD.finditer("one two three four " * 4_000):
-        word = found.group(1)
+    for match in _WORD.finditer("one two three four " * 4_000):
+        word = match.group(1)
         counts[word] = counts.get(word, 0) + len(word)

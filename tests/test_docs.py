@@ -80,14 +80,14 @@ def test_readme_is_short_and_links_every_topic() -> None:
 
 def commands() -> set[str]:
     """Return every command of the program, with its group."""
-    found: set[str] = set()
+    names: set[str] = set()
     group = chatsvc
     assert isinstance(group, Lazy)
     for name in COMMANDS:
         command = group.get_command(click.Context(group), name)
         assert command is not None
-        found |= {f"{name} {inner}" for inner in command.commands} if isinstance(command, click.Group) else {name}
-    return found
+        names |= {f"{name} {inner}" for inner in command.commands} if isinstance(command, click.Group) else {name}
+    return names
 
 
 def settings(text: str) -> set[str]:
@@ -172,7 +172,7 @@ def test_every_command_line_that_is_shown_is_one_that_the_program_takes() -> Non
     for line in lines:
         command, given = command_of(shlex.split(line.split(" > ")[0], comments=True)[1:])
         options, _, _ = command.make_parser(click.Context(command)).parse_args(args=given)
-        missing = [one.name for one in command.params if one.required and options.get(one.name or "") in (None, ())]
+        missing = [param.name for param in command.params if param.required and options.get(param.name or "") in (None, ())]
         assert not missing, line
 
 
@@ -183,7 +183,7 @@ def test_every_command_that_is_named_exists_with_the_options_that_it_is_shown_wi
     assert len(shown) > 60
     for words in shown:
         command, given = command_of(words)
-        accepted = {option for one in command.params for option in one.opts}
+        accepted = {option for param in command.params for option in param.opts}
         assert {word for word in given if word.startswith("--")} <= accepted, words
 
 
@@ -294,8 +294,8 @@ def test_the_example_of_a_webhook_body_equals_a_real_one() -> None:
     at = shown["data"]["created_at"] = round(datetime.fromisoformat(shown["data"]["created_at"]).timestamp() * 1000)
     second = json.loads(blocks("json", "webhooks")[1])
     appointment = second["data"]
-    told = {name: appointment[name] for name in ("message", "visitor_name", "visitor_email", "visitor_phone", "source_page_host")}
-    request = Request(appointment["request_id"], "appointment", "new", **told, created_at=at)
+    facts = {name: appointment[name] for name in ("message", "visitor_name", "visitor_email", "visitor_phone", "source_page_host")}
+    request = Request(appointment["request_id"], "appointment", "new", **facts, created_at=at)
     starts_at = round(datetime.fromisoformat(appointment["appointment_at"]).timestamp() * 1000)
     times = (appointment["appointment_date"], appointment["appointment_time"])
     assert list(shapes.appointment(Appointment(appointment["id"], request, "pending", *times, starts_at, at)).items()) == list(
