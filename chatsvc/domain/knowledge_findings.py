@@ -88,7 +88,7 @@ def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
 def _behind(name: str, sentence: str) -> str:
     """Return what stands behind the label of a sentence."""
     match = _VALUE[name].search(sentence) if name in _VALUE else None
-    return match[1].rstrip(".") if match else sentence
+    return match[1] if match else sentence
 
 
 def _value(name: str, answer: str) -> str:
@@ -97,7 +97,7 @@ def _value(name: str, answer: str) -> str:
         return next((number for number in numbers if 7 <= sum(map(str.isdigit, number)) <= 15), "")
     text = answer.strip()
     if name == "address":
-        return text if len(text) <= _LONGEST and "\n" not in text and any(map(str.isdigit, text)) else ""
+        return text.rstrip(".") if len(text) <= _LONGEST and "\n" not in text and any(map(str.isdigit, text)) else ""
     try:
         return opening_hours.normalize(text) if len(text) <= _LONGEST else ""
     except opening_hours.OpeningHoursError:
