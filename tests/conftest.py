@@ -19,7 +19,7 @@ from chatsvc.config import Config
 from chatsvc.domain.plans import Tier
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool
-from tests.cli.forked import COVERAGE, forks, read_one_root_certificate
+from tests.cli.forked import COVERAGE, forks, read_one_root_certificate, started
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, require_programs, store_of_test
 
@@ -123,7 +123,7 @@ MODELS = {
 def _end_commands() -> Iterator[None]:
     """End the process that forks commands before coverage is reported: it has what they have run."""
     yield
-    if forks.cache_info().currsize:
+    if started.cache_info().currsize:
         forks().close()
 
 

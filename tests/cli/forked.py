@@ -20,6 +20,7 @@ from contextlib import closing, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -198,9 +199,18 @@ def _unpacked(arc: int) -> tuple[int, int]:
     return -first if arc >> 56 & 1 else first, -other if arc >> 57 & 1 else other
 
 
+_STARTING = Lock()
+
+
 @cache
-def forks() -> Forks:
+def started() -> Forks:
     return Forks()
+
+
+def forks() -> Forks:
+    """Return the process that forks commands, which the first caller of any thread starts."""
+    with _STARTING:
+        return started()
 
 
 def serve(descriptor: int) -> None:
