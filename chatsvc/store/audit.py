@@ -142,10 +142,10 @@ def page(
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:
-    at, kind, actor_id, name, via, account_id, operation, ids, outcome, own, changed, number, times = row
+    recorded_at, kind, actor_id, name, via, account_id, operation, ids, outcome, own, changed, number, times = row
     changes = tuple(SettingChange(*change) for change in json.loads(changed or "[]"))
     actor = Actor(kind, actor_id, name)
-    return AuditRecord(at, actor, via, account_id, operation, json.loads(ids), outcome, number, times, bool(own), changes)
+    return AuditRecord(recorded_at, actor, via, account_id, operation, json.loads(ids), outcome, number, times, bool(own), changes)
 
 
 def _json(changes: Sequence[SettingChange]) -> str | None:

@@ -110,7 +110,7 @@ def latest_runs(connection: Connection, bot_id: str) -> list[BotTestRun]:
     rows = connection.execute(
         "SELECT at, actor_name, tests, failed, questions FROM bot_test_runs WHERE bot_id = ? ORDER BY number DESC", (bot_id,)
     )
-    return [BotTestRun(at, by, tests, failed, json.loads(questions)) for at, by, tests, failed, questions in rows]
+    return [BotTestRun(run_at, by, tests, failed, json.loads(questions)) for run_at, by, tests, failed, questions in rows]
 
 
 @reads

@@ -318,15 +318,15 @@ def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str,
     ).fetchone()
     if row is None:
         return False
-    number, before, at = row
+    number, before, replied_at = row
     connection.execute("UPDATE messages SET feedback = ? WHERE number = ?", (feedback, number))
     # DayCount on the day of the reply, so that a thumb that turns is taken back where it was counted.
     if before is not None:
-        day_counts.take_back(connection, DayCount(visitor[0], before, at))
+        day_counts.take_back(connection, DayCount(visitor[0], before, replied_at))
     if feedback is not None:
-        day_counts.add(connection, [DayCount(visitor[0], feedback, at)])
+        day_counts.add(connection, [DayCount(visitor[0], feedback, replied_at)])
     if (before == "down") != (feedback == "down"):  # a reply that did not help is no answer
-        counted = DayCount(visitor[0], "answered", at)
+        counted = DayCount(visitor[0], "answered", replied_at)
         day_counts.take_back(connection, counted) if feedback == "down" else day_counts.add(connection, [counted])
     return True
 

@@ -31,12 +31,12 @@ class TeamRecords(NamedTuple):
 
 
 @writes
-def add_note(connection: Connection, accounts: Accounts, conversation_id: str, author: str, text: str, at: int) -> Note | None:
+def add_note(connection: Connection, accounts: Accounts, conversation_id: str, author: str, text: str, created_at: int) -> Note | None:
     """Store a note on a conversation. `accounts` is the scope, None for all; returns None where there is none."""
     row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
     if row is None:
         return None
-    note = Note(str(uuid.uuid4()), author, text, at)
+    note = Note(str(uuid.uuid4()), author, text, created_at)
     connection.execute(
         "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)", (row[-1], *note)
     )
@@ -54,15 +54,15 @@ def assign(connection: Connection, accounts: Accounts, conversation_id: str, ope
 
 
 @writes
-def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, at: int | None, until: int | None) -> Conversation | None:
-    """Set a conversation aside: until a time, without one as done, and without `at` not any more. `accounts` is None for all."""
+def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int | None, until: int | None) -> Conversation | None:
+    """Set a conversation aside: until a time, without one as done, and without `now` not any more. `accounts` is None for all."""
     row = connection.execute(
         f"""
         UPDATE conversations SET set_aside_at = CASE WHEN CAST(?3 AS BIGINT) IS NOT NULL THEN max(CAST(?3 AS BIGINT), last_message_at) END,
             set_aside_until = CAST(?4 AS BIGINT)
         WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}
         """,
-        (listed(accounts), conversation_id, at, until),
+        (listed(accounts), conversation_id, now, until),
     ).fetchone()
     return Conversation(*row) if row else None
 
@@ -179,7 +179,7 @@ def saved_replies(connection: Connection, account_id: str) -> list[SavedReply]:
 
 
 @writes
-def put_reply(connection: Connection, account_id: str, reply: SavedReply, at: int, most: int) -> bool:
+def put_reply(connection: Connection, account_id: str, reply: SavedReply, updated_at: int, most: int) -> bool:
     """Write a saved reply, in place of one of the same name. Return False if the account has `most` already."""
     (others,) = connection.execute(
         "SELECT count(*) FROM saved_replies WHERE account_id = ? AND name <> ?", (account_id, reply.name)
@@ -191,7 +191,7 @@ def put_reply(connection: Connection, account_id: str, reply: SavedReply, at: in
         INSERT INTO saved_replies (account_id, name, text, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
         ON CONFLICT (account_id, name) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at
         """,
-        (account_id, *reply, at),
+        (account_id, *reply, updated_at),
     )
     return True
 

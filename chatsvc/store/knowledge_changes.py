@@ -187,8 +187,8 @@ _SELECT = f"""
 
 
 def _change(row: tuple[Any, ...]) -> KnowledgeChange:
-    change_id, at, kind_of_actor, actor_id, actor_name, via, kind, title, before, after, undone, undoes = row
-    origin = ChangeOrigin(change_id, at, Actor(kind_of_actor, actor_id, actor_name), via)
+    change_id, changed_at, kind_of_actor, actor_id, actor_name, via, kind, title, before, after, undone, undoes = row
+    origin = ChangeOrigin(change_id, changed_at, Actor(kind_of_actor, actor_id, actor_name), via)
     return KnowledgeChange(origin, kind, title, before, after, bool(undone), undoes)
 
 

@@ -65,7 +65,7 @@ def note_link(connection: Connection, kind: str, recipient: str, now: int) -> No
 ask_for_link = writes(note_link)
 
 
-def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
+def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, created_at: int) -> None:
     """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one."""
     connection.execute(
         f"""
@@ -74,11 +74,11 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
         ON CONFLICT (conversation) WHERE state = 'queued' AND kind = 'answer' DO UPDATE SET
             causes = mails.causes + 1, created_at = excluded.created_at, due_at = excluded.due_at, recipient = excluded.recipient
         """,
-        (bot_id, conversation, recipient, at),
+        (bot_id, conversation, recipient, created_at),
     )
 
 
-def note_decision(connection: Connection, appointment: int, message: int, recipient: str, at: int) -> None:
+def note_decision(connection: Connection, appointment: int, message: int, recipient: str, created_at: int) -> None:
     """Queue a mail that carries a message about an appointment, both by number, within the unit that writes the message."""
     row = connection.execute(
         """
@@ -86,7 +86,7 @@ def note_decision(connection: Connection, appointment: int, message: int, recipi
         SELECT c.account_id, ?1, c.bot_id, c.number, ?2, 1, 'queued', ?3, ?3, ?4
         FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.number = ?5 RETURNING number
         """,
-        (rules.DECISION, recipient, at, appointment, message),
+        (rules.DECISION, recipient, created_at, appointment, message),
     ).fetchone()
     connection.execute("UPDATE messages SET mail = ? WHERE number = ?", (row[0], message))
 

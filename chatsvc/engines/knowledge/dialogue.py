@@ -75,9 +75,9 @@ class Dialogue(Requests):
 
     def _say_to_message(self) -> str:
         self.state.settle()
-        is_sure = any(act.name == self.wish and act.probability >= SURE_QUESTION for act in self.acts) or not asks(self.text)
+        sure = (act.name == self.wish and act.probability >= SURE_QUESTION for act in self.acts)
         # Else it is a question: "can I drop it off tomorrow".
-        if self.wish and (self.wish in KINDS or is_sure or self.is_reachable or self.current_record):
+        if self.wish and (self.wish in KINDS or any(sure) or not asks(self.text) or self.is_reachable or self.current_record):
             return self._grant(self.wish)
         if answer := self.business_answer(self.text) or self.hours_again():
             return answer

@@ -116,13 +116,13 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
         if kind is None:
             return None
         text = f"[{kind}]"
-    at, reply_to = message.get("date"), as_object(message.get("reply_to_message")).get("message_id")
+    seconds, reply_to = message.get("date"), as_object(message.get("reply_to_message")).get("message_id")
     return ReadMessage(
         number,
         chat,
         text[:MOST_TEXT],
         kind,
-        at * 1000 if isinstance(at, int) and 0 < at < 1 << 40 else None,
+        seconds * 1000 if isinstance(seconds, int) and 0 < seconds < 1 << 40 else None,
         None,
         reply_to if isinstance(reply_to, int) else None,
         *_person(sender),

@@ -276,8 +276,8 @@ def _time(value: object, now: int) -> int | None:
     """Return a time in milliseconds. A clock that is ahead must not put a message after later ones."""
     if not isinstance(value, str) or not _SECONDS.fullmatch(value):
         return None
-    at = int(value) * 1000
-    return min(at, now) if at >= _EARLIEST_MS else None
+    sent_at = int(value) * 1000
+    return min(sent_at, now) if sent_at >= _EARLIEST_MS else None
 
 
 def _text(value: object) -> str:

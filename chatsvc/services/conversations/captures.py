@@ -52,9 +52,9 @@ def records(
         return request, None
     # Where the clocks skip an hour: day, time and instant name the same moment.
     moment = times.existing(datetime.combine(wish.date, wish.time), zone)
-    at = captures.instant(moment.date(), moment.time(), zone)
+    begins_at = captures.instant(moment.date(), moment.time(), zone)
     day, clock = moment.date().isoformat(), f"{moment:%H:%M}"
-    return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
+    return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, begins_at, accepted_at)
 
 
 async def checked(

@@ -84,7 +84,7 @@ class MessageTurn:
     bot: Bot = field(init=False)
     tier: Tier = field(init=False)
     held: HeldMessage = field(init=False)
-    at: int = field(init=False)
+    accepted_at: int = field(init=False)
     deadline: float = field(init=False)
     history: ConversationHistory = field(init=False)
 
@@ -99,11 +99,11 @@ class MessageTurn:
             raise errors.chatbot_inactive(chatbot_id=bot.id)
         if state.account.subscription_status not in MAY_SEND:
             raise errors.message_quota_exceeded(reason="subscription_inactive")
-        self.bot, self.at = bot, services.clock()
+        self.bot, self.accepted_at = bot, services.clock()
         # The turn of a stored message has locked its conversation before.
         locked_later = None if self.begins or self.stored is not None else self.conversation
         key, fingerprint = self.idempotency or (None, None)
-        opening = NewTurn(state.account.id, self.at, times.month(self.at), key=key, fingerprint=fingerprint)
+        opening = NewTurn(state.account.id, self.accepted_at, times.month(self.accepted_at), key=key, fingerprint=fingerprint)
         held = await services.conversation_locks.reserve(state.allowance, opening, locked_later)
         if held is None:
             raise errors.message_quota_exceeded(reason="allowance_exhausted")
@@ -118,7 +118,7 @@ class MessageTurn:
         self.tier, began = tier, time.perf_counter()
         unanswered_words = services.account_cache.unanswered
         if not self.begins:
-            since = times.start_of_local_day(self.at, bot.timezone)
+            since = times.start_of_local_day(self.accepted_at, bot.timezone)
             history = await conversations.history(services.db, self.conversation, HISTORY_MESSAGES, since)
             earlier = unanswered_words.get(self.conversation, [])
             history = history._replace(messages=[*history.messages, *earlier][-HISTORY_MESSAGES:])
@@ -132,7 +132,7 @@ class MessageTurn:
             knowledge=await services.knowledge.of(bot, self.state.version.settings),
             model=tier.model,
             timeout_s=0.0,
-            now_ms=self.at,
+            now_ms=self.accepted_at,
             dialogue=history.dialogue,
             may_capture=history.captured < MOST_A_DAY,
             captured=history.records,
@@ -173,7 +173,7 @@ class MessageTurn:
                 user_id=exchange.user_id,
                 message=exchange.message,
                 reply=exchange.reply,
-                accepted_at=self.at,
+                accepted_at=self.accepted_at,
                 replied_at=exchange.created_at,
                 month=self.held.month,
                 tokens=reply.usage.total,
@@ -212,7 +212,7 @@ class MessageTurn:
         if self.history.captured >= MOST_A_DAY and captured.change is None:
             return None
         spoken = [*(earlier.content for earlier in self.history.messages if earlier.role == "user"), self.message.message]
-        request, appointment = captures.records(self.bot, captured, spoken, self.at, page_host=self.page_host)
+        request, appointment = captures.records(self.bot, captured, spoken, self.accepted_at, page_host=self.page_host)
         plan = self.services.config.plans.get(self.state.account.plan or "")
         tell = plan is not None and plan.webhooks
         return NewCapture(request, appointment, tell=tell, sends_mail=self.services.sends_mail)
@@ -272,7 +272,7 @@ async def _answer(turn: MessageTurn) -> Exchange:
     try:
         async with services.conversation_locks.lock(turn.conversation, turn.deadline, turn.held):
             # A message that waited for the turn of another one stands below its reply.
-            turn.at = max(turn.at, services.clock())
+            turn.accepted_at = max(turn.accepted_at, services.clock())
             return await turn.record(await turn.ask())
     except ProblemError as raised:
         problem = raised

@@ -91,7 +91,7 @@ async def _refresh(services: Services) -> None:
 
 
 async def _examine(services: Services, extent: Extent) -> Examination:
-    at = services.clock()
+    begun_at = services.clock()
     findings: list[Finding] = []
 
     def collect() -> None:
@@ -102,8 +102,8 @@ async def _examine(services: Services, extent: Extent) -> Examination:
         await asyncio.wait_for(services.offload(collect), LIMIT_S)
     except TimeoutError:
         # The thread may still add to its list.
-        return Examination(at, [*findings, Finding.warning("examination", "examination_unfinished", seconds=LIMIT_S)])
-    return Examination(at, findings)
+        return Examination(begun_at, [*findings, Finding.warning("examination", "examination_unfinished", seconds=LIMIT_S)])
+    return Examination(begun_at, findings)
 
 
 def _load(running: Config) -> Config:
