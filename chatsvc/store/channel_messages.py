@@ -33,7 +33,7 @@ class StoredMessage(NamedTuple):
     channel: str
     user_id: str
     text: str
-    at: int
+    created_at: int
     source_page_host: str
     kind: str | None = None
     handling: str | None = None
@@ -141,7 +141,7 @@ def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[Stor
         {_WITH_HANDLING} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
             AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
         """,
-        (message.at, message.number, message.bot_id, message.channel, message.user_id),
+        (message.created_at, message.number, message.bot_id, message.channel, message.user_id),
     )
     return [(StoredMessage(*row[:-1]), row[-1]) for row in rows]
 
@@ -166,7 +166,7 @@ class NoticeSentence(NamedTuple):
     """
 
     text: str
-    at: int
+    created_at: int
     delivery: str | None
     dialogue: str | None = None
     choices: tuple[str, ...] = ()
@@ -195,11 +195,11 @@ def settle(
     if handling is not None:
         (bot_id,) = connection.execute(
             "UPDATE conversations SET handling = ?1, handling_since = ?2, waiting_since = ?2 WHERE number = ?3 RETURNING bot_id",
-            (handling, sentence.at, conversation),
+            (handling, sentence.created_at, conversation),
         ).fetchone()
-        day_counts.add(connection, [DayCount(bot_id, "handed_over", sentence.at)])
+        day_counts.add(connection, [DayCount(bot_id, "handed_over", sentence.created_at)])
         if handling == WAITING and sends_mail:
-            mail_notices.note(connection, WAITING, bot_id, conversation, sentence.at)
+            mail_notices.note(connection, WAITING, bot_id, conversation, sentence.created_at)
     return True
 
 
@@ -213,14 +213,14 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, outbox, choices)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
-        (conversation, str(uuid.uuid4()), role, s.text, s.at, author, s.delivery, outbox, choices),
+        (conversation, str(uuid.uuid4()), role, s.text, s.created_at, author, s.delivery, outbox, choices),
     ).fetchone()
     connection.execute(
         """
         UPDATE conversations SET message_count = message_count + 1, last_message_at = max(last_message_at, ?2),
             updated_at = max(updated_at, ?2), dialogue = coalesce(?3, dialogue) WHERE number = ?1
         """,
-        (conversation, s.at, s.dialogue),
+        (conversation, s.created_at, s.dialogue),
     )
     return int(number)
 

@@ -18,7 +18,7 @@ class DayCount(NamedTuple):
 
     bot_id: str
     name: str
-    at: int
+    counted_at: int
     item: str = ""
     times: int = 1
 
@@ -32,7 +32,7 @@ def add(connection: Connection, counts: Sequence[DayCount], zone: str | None = N
             INSERT INTO day_counts (bot_id, name, day, item, times) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times
             """,
-            [(count.bot_id, count.name, local_day(count.at, zone), count.item, count.times) for count in counts if count.times],
+            [(count.bot_id, count.name, local_day(count.counted_at, zone), count.item, count.times) for count in counts if count.times],
         )
 
 
@@ -48,7 +48,7 @@ def take_back(connection: Connection, count: DayCount) -> None:
     if zone is not None:
         connection.execute(
             "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
-            (count.times, count.bot_id, count.name, local_day(count.at, zone), count.item),
+            (count.times, count.bot_id, count.name, local_day(count.counted_at, zone), count.item),
         )
 
 

@@ -102,16 +102,16 @@ def reply(
     if key is not None:
         if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
             raise AlreadyWritten
-        values = key, conversation.chatbot_id, sentence.at
+        values = key, conversation.chatbot_id, sentence.created_at
         connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
     who = handler(conversation)
     delivery = None if conversation.channel == "api" else sentence.delivery
     written = say(connection, number, sentence._replace(delivery=delivery), OPERATOR, who.name)
-    day_counts.note_response(connection, number, sentence.at, who.id)
+    day_counts.note_response(connection, number, sentence.created_at, who.id)
     if mail_to is not None:
-        mail_notices.note_answer(connection, conversation.chatbot_id, number, mail_to, sentence.at)
+        mail_notices.note_answer(connection, conversation.chatbot_id, number, mail_to, sentence.created_at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (written,)).fetchone()
-    return OperatorMessage(_take(connection, conversation, number, sentence.at, who) if takes else conversation, Message(*message))
+    return OperatorMessage(_take(connection, conversation, number, sentence.created_at, who) if takes else conversation, Message(*message))
 
 
 @writes
@@ -179,12 +179,12 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
             missed_at = CASE WHEN handling = 'waiting' THEN ?4 ELSE missed_at END
         WHERE id = ?1 AND handling = ?2 AND handling_since = ?3 RETURNING number, bot_id
         """,
-        (overdue.id, overdue.handling, overdue.handling_since, sentence.at),
+        (overdue.id, overdue.handling, overdue.handling_since, sentence.created_at),
     ).fetchone()
     if row is None:
         return False
     if overdue.handling == WAITING:
-        day_counts.add(connection, [DayCount(row[1], "missed", sentence.at)])
+        day_counts.add(connection, [DayCount(row[1], "missed", sentence.created_at)])
     if overdue.channel != "api":
         say(connection, row[0], sentence)
     return True

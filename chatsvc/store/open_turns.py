@@ -31,7 +31,7 @@ class NewTurn(NamedTuple):
     """
 
     account_id: str | None
-    at: int
+    begun_at: int
     month: str | None = None
     place: bytes | None = None
     key: str | None = None
@@ -83,7 +83,7 @@ def begin(connection: Connection, turn: NewTurn) -> OpenedTurn | KnownKey | None
 def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
     row = connection.execute(
         "SELECT fingerprint FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
-        (turn.account_id, turn.key, turn.at - IDEMPOTENCY_MS),
+        (turn.account_id, turn.key, turn.begun_at - IDEMPOTENCY_MS),
     ).fetchone()
     if row:
         return KnownKey(None, *row)

@@ -142,7 +142,7 @@ class TelegramPoller:
                 message.user_id,
                 message.text,
                 f"{channel.identity} {message.update_id}",
-                min(message.at or now, now),
+                min(message.sent_at or now, now),
                 kind=message.kind,
             )
             for message in taken

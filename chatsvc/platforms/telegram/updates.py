@@ -43,7 +43,7 @@ class ReadMessage(NamedTuple):
     chat: int
     text: str
     kind: str | None
-    at: int | None
+    sent_at: int | None
     query_id: str | None = None
     reply_to: int | None = None
     speaker: str = ""

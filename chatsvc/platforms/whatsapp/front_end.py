@@ -102,12 +102,12 @@ class WhatsAppCallbacks:
         for user_id in users:
             services.events.notify((bot_id, NAME, user_id))
         keys = {item.message.digest: item.message.key for item in received.messages}
-        messages = sorted(stored.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
+        messages = sorted(stored.items(), key=lambda item: (item[1].user_id, item[1].created_at, item[1].number))
         for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
             new = list(of_visitor)
             digest, last = new[-1]
             # Where the bot answers, the last message is marked as read.
-            is_recent = services.clock() - last.at <= times.DAY_MS
+            is_recent = services.clock() - last.created_at <= times.DAY_MS
             is_marked = channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT)
             sender = cast("WhatsAppSender", services.part(Outbox).sender_of(channel)) if is_marked else None
             end = sender.receipt(keys[digest]) if sender is not None else None

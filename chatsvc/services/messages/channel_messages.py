@@ -99,7 +99,7 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
 
 async def _settle(turn: _ChannelTurn, handling: str) -> None:
     # A message that waited for longer than a day, since the process had ended, is not answered any more.
-    if handling != BOT or turn.is_silent or turn.services.clock() - turn.message.at > times.DAY_MS:
+    if handling != BOT or turn.is_silent or turn.services.clock() - turn.message.created_at > times.DAY_MS:
         await _write(turn, None)
     elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
         await _say(turn, "closed")
