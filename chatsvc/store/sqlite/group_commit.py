@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chatsvc.store.batches import READERS, BatchThread, StoreDatabase, Work, run_units
+from chatsvc.store.batches import READERS, BatchThread, Failed, StoreDatabase, Work, run_units
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, open_writer, outage, purge, translated
@@ -33,11 +33,17 @@ def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]
 
 def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
     """Run all units on one snapshot. Return results and Failed in the order of the units."""
+    results: list[Any] = []
     connection.execute("BEGIN")
     try:
-        return run_units(connection, batch, lambda: connection.in_transaction)
+        for work in batch:
+            try:
+                results.append(work.unit(connection))
+            except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit; there is nothing to roll back
+                results.append(Failed(fault))
     finally:
         connection.execute("COMMIT")
+    return results
 
 
 async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None) -> BatchThread:
