@@ -28,7 +28,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
-from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
 from chatsvc.services.messages import channel_answers, messages

@@ -14,7 +14,6 @@ import click
 
 from chatsvc.cli.output import call
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.local_user import open_own
 
 AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
@@ -159,9 +158,3 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
             if target is not None:
                 target.append(parsed_file)
     return parsed
-
-
-def read_knowledge(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    exported = call(ctx, "knowledge.export", bot=bot)
-    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
-    return exported["language"], entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]]

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.files import InputPath, OutputFile, OutputPath, parse_knowledge, read_files, read_knowledge, read_text, written
+from chatsvc.cli.files import InputPath, OutputFile, OutputPath, parse_knowledge, read_files, read_text, written
 from chatsvc.cli.operations import command, group, operation, option, options
 from chatsvc.cli.output import Report, call, call_all, counted, echo, progress, show
 from chatsvc.domain import refusals, terminal
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.models import Bot
+from chatsvc.domain.knowledge_findings import MOST_SEARCHED
+from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.terminal import one_line
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
@@ -56,13 +57,6 @@ def _finished(ctx: click.Context, bot: str, computation: dict[str, Any], report:
     return computation
 
 
-def _bot_of(shown: dict[str, Any]) -> Bot:
-    """Return a bot with the settings on which answers depend."""
-    names = ("id", "name", "language", "timezone", "country", "ask_back", "phone", "address", "opening_hours")
-    settings = {name: shown[name] for name in names}
-    return Bot(**settings, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
-
-
 operation(knowledge, "knowledge.list", "bot", columns="id language question alt source")
 operation(knowledge, "knowledge.remove", "bot", "entry")
 
@@ -102,11 +96,12 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
     form = form or by_ending.get(output.suffix.lower() if output else "")
     if form is None:
         raise click.UsageError(f"{output} ends with none of .jsonl, .csv and .md: say with --format what it is to be")
-    _, entries, synonyms = read_knowledge(ctx, bot)
+    exported = call(ctx, "knowledge.export", bot=bot)
     if as_json:
-        show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
+        show(exported["entries"], True)
         return
-    parts = writing.write(form, entries, synonyms)
+    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
+    parts = writing.write(form, entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
     shown = terminal.escape if output is None and sys.stdout.isatty() else str
     with written(output) as file:
@@ -157,25 +152,19 @@ def phrase(ctx: click.Context, bot: str, tier: str | None, apply: str | None, as
 
 @command(knowledge, "lint", "bot", option("--all", "everything", is_flag=True))
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
-    # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
-    from chatsvc.domain import knowledge_findings
-    from chatsvc.services.knowledge import knowledge_lint
-
     with progress("reading") as report:
-        language, entries, synonyms = read_knowledge(ctx, bot)
-        findings = list(knowledge_findings.findings(_bot_of(call(ctx, "bot.show", bot=bot)), entries))
-        findings += knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=report)
-    searched, phrasings = knowledge_lint.searched(entries)
-    if searched < phrasings and not everything:
-        echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
+        begun = call(ctx, "knowledge.lint", bot=bot, everything=everything)
+        check = _finished(ctx, bot, begun, report, "the check could not be made; the log says why")
+    findings, phrasings = check["findings"], check["questions"]
+    if phrasings > MOST_SEARCHED and not everything:
+        echo(f"{MOST_SEARCHED:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
     if as_json:
-        rows = [{"kind": finding.kind, "entry": finding.entry, "other": finding.other, "text": finding.text} for finding in findings]
-        show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
+        show(findings, True)
         return
     for finding in findings:
-        where = f"  [{finding.entry}{f', {finding.other}' if finding.other else ''}]" if finding.entry else ""
-        echo(one_line(f"{finding.kind:<21}  {finding.text}{where}"))
-    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(findings), 'finding', 'findings')}", err=True)
+        ids = ", ".join(finding[name] for name in ("entry", "other") if name in finding)
+        echo(one_line(f"{finding['kind']:<21}  {finding['text']}{f'  [{ids}]' if ids else ''}"))
+    echo(f"{counted(check['entries'], 'entry', 'entries')}, {counted(len(findings), 'finding', 'findings')}", err=True)
 
 
 @command(

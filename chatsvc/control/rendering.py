@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from chatsvc.services.conversations.conversation_team import AssignedConversation
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
     from chatsvc.services.conversations.erasure import ErasedVisitor
-    from chatsvc.services.knowledge.knowledge import Addition, QuestionResult, WholeKnowledge
+    from chatsvc.services.knowledge.knowledge import Addition, QuestionResult
     from chatsvc.services.knowledge.previews import Computation
     from chatsvc.services.knowledge.sites import ShownSite
     from chatsvc.services.knowledge.unanswered import Cleared
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from chatsvc.services.operations.master_key import Rotation
     from chatsvc.services.operations.system import EgressReport
     from chatsvc.store.handling import OperatorMessage
+    from chatsvc.store.knowledge import Whole
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.store.unanswered import UnansweredGroup
 
@@ -312,9 +313,8 @@ def addition(result: Addition) -> Json:
 
 
 @renders("knowledge.export")
-def whole_knowledge(result: WholeKnowledge) -> Json:
-    entries, synonyms = [entry(item) for item in result.entries], [group._asdict() for group in result.synonyms]
-    return {"language": result.language, "entries": entries, "synonyms": synonyms}
+def whole_knowledge(result: Whole) -> Json:
+    return {"entries": [entry(item) for item in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
 
 
 @renders("knowledge.search")
@@ -337,11 +337,16 @@ def question_result(result: QuestionResult) -> Json:
     }
 
 
-@renders("knowledge.phrase", "knowledge.preview", "knowledge.preview_show")
-def draft(result: Computation) -> Json:
-    """Write the phrasings of a draft, and what it would change."""
+@renders("knowledge.phrase", "knowledge.preview", "knowledge.preview_show", "knowledge.lint")
+def computation(result: Computation) -> Json:
+    """Write the progress of a computation, and what it has found: weak spots, or the phrasings of a draft and what it would change."""
+    progress = fields(result, "id", "state", "step", "done", "of", "questions")
+    if result.kind == "lint":
+        rows = [{**fields(finding, "kind", "entry", "other"), "text": finding.text} for finding in result.findings]
+        findings = [{name: value for name, value in row.items() if value is not None} for row in rows]
+        return {**progress, "entries": result.entries, "findings": findings}
     return {
-        **fields(result, "id", "state", "step", "done", "of", "questions"),
+        **progress,
         "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.draft.phrased],
         "counts": dict(result.counts),
         "changes": [change._asdict() for change in result.changes],

@@ -12,6 +12,7 @@ from chatsvc.domain import opening_hours
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot, Entry
 
+MOST_SEARCHED = 10_000  # phrasings that a check searches for, unless all are wanted
 # Worst first.
 KINDS = (
     *("phone_missing", "address_missing", "opening_hours_missing"),

@@ -63,9 +63,14 @@ def whole(connection: Connection, bot_id: str) -> Whole:
 
 
 @reads
-def kept(connection: Connection, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
-    """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
-    return _whole(changes.read_rows(connection, bot_id, changes.LEFT, files, sources))
+def with_files(connection: Connection, bot_id: str, files: Sequence[FromFile], removed: Sequence[str] = ()) -> Whole:
+    """Read a bot's knowledge as it will be with these files in place of earlier versions, and without the `removed` ones."""
+    names, sources = [*(file.name for file in files), *removed], {source for file in files for source in file.sources}
+    kept = _whole(changes.read_rows(connection, bot_id, changes.LEFT, names, sources))
+    return Whole(
+        [*kept.entries, *(entry for file in files for entry in file.entries)],
+        [*kept.synonyms, *(group for file in files for group in file.synonyms)],
+    )
 
 
 def _whole(rows: Rows) -> Whole:

@@ -35,19 +35,6 @@ class UnansweredGroup(NamedTuple):
     nearest: tuple[Entry, float] | None = None
 
 
-class GroupFilter(NamedTuple):
-    """Choice of groups: those with all of `words`, `answered` or not by the knowledge as a change left it, or a single one.
-
-    An undecided group is in both lists.
-    """
-
-    change: int
-    changed_at: int
-    answered: bool | None = None
-    words: Sequence[str] = ()
-    group_id: int | None = None
-
-
 class MissedQuestion(NamedTuple):
     """A question without an answer, with its bot, or a group of them. `id` is the number of the most frequent one."""
 
@@ -72,7 +59,7 @@ class AskedQuestion(NamedTuple):
     group_id: int | None = None
 
 
-class Unmasked(NamedTuple):
+class UnmaskedQuestion(NamedTuple):
     """A stored question whose personal data has not been masked yet."""
 
     number: int
@@ -80,15 +67,6 @@ class Unmasked(NamedTuple):
     question: str
     language: str
     country: str
-
-
-class Masked(NamedTuple):
-    """A stored question without personal data, and the group that it joins. `folded` is None if it needs no entry."""
-
-    number: int
-    folded: str | None
-    wording: str = ""
-    group_id: int | None = None
 
 
 @writes
@@ -148,14 +126,13 @@ def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
 @reads
 def newest_groups(connection: Connection, bot_id: str, language: str, limit: int) -> list[tuple[int, str]]:
     """Return the numbers and first wordings of the groups in a language that began last."""
-    rows = connection.execute(
+    return connection.execute(
         """
         SELECT group_id, question FROM unanswered_questions WHERE bot_id = ? AND number = group_id AND language = ?
         ORDER BY number DESC LIMIT ?
         """,
         (bot_id, language, limit),
-    )
-    return [(group_id, question) for group_id, question in rows]
+    ).fetchall()
 
 
 _STATE = """
@@ -164,9 +141,23 @@ _STATE = """
 
 
 @reads
-def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int, start: int, wordings: int) -> list[UnansweredGroup]:
-    """List groups, the most frequent ones first, each with so many wordings."""
-    other = None if chosen.answered is None else int(not chosen.answered)
+def groups(
+    connection: Connection,
+    bot_id: str,
+    limit: int,
+    wordings: int,
+    *,
+    start: int = 0,
+    change: tuple[int, int] = (0, 0),
+    answered: bool | None = None,
+    words: Sequence[str] = (),
+    group_id: int | None = None,
+) -> list[UnansweredGroup]:
+    """List groups, the most frequent ones first, each with so many wordings: those with all of `words`, or a single one.
+
+    `answered` selects by what the knowledge answers as a change left it (its number and time); an undecided group is in both lists.
+    """
+    other, (change_number, changed_at) = None if answered is None else int(not answered), change
     rows = connection.execute(
         f"""
         SELECT group_id, sum(times), max(last_asked_at), {_STATE} FROM unanswered_questions q
@@ -176,28 +167,30 @@ def groups(connection: Connection, bot_id: str, chosen: GroupFilter, limit: int,
                 WHERE w.group_id = q.group_id AND w.bot_id = q.bot_id AND instr(w.folded, j.value) > 0))
         GROUP BY group_id HAVING ?8 IS NULL OR {_STATE} <> ?8 ORDER BY sum(times) DESC, group_id LIMIT ?4 OFFSET ?5
         """,
-        (bot_id, chosen.changed_at, chosen.change, limit, start, chosen.group_id, json.dumps(list(chosen.words)), other),
+        (bot_id, changed_at, change_number, limit, start, group_id, json.dumps(list(words)), other),
     ).fetchall()
     read_groups: list[UnansweredGroup] = []
-    for group_id, times, last_asked_at, state in rows:
+    for number_of_group, times, last_asked_at, state in rows:
         of_group = connection.execute(
             """
             SELECT number, question, language FROM unanswered_questions
             WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
             """,
-            (bot_id, group_id, wordings),
+            (bot_id, number_of_group, wordings),
         ).fetchall()
         channels = connection.execute(
             """
             SELECT DISTINCT a.channel FROM unanswered_askers a JOIN unanswered_questions q ON q.number = a.question
             WHERE q.bot_id = ? AND q.group_id = ? ORDER BY a.channel
             """,
-            (bot_id, group_id),
+            (bot_id, number_of_group),
         ).fetchall()
         (number, question, language), *_ = of_group
-        asked, answered = [wording for _, wording, _ in of_group], None if state < 0 else bool(state)
-        names = [name for (name,) in channels]
-        read_groups.append(UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, answered, group_id))
+        asked, names = [wording for _, wording, _ in of_group], [name for (name,) in channels]
+        is_answered = None if state < 0 else bool(state)
+        read_groups.append(
+            UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, is_answered, number_of_group)
+        )
     return read_groups
 
 
@@ -224,10 +217,8 @@ def most_frequent(
     connection: Connection, account_id: str, limit: int = MOST_KEPT, since: int = 0, bot_id: str | None = None
 ) -> list[MissedQuestion]:
     """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
-    return [
-        MissedQuestion(*row)
-        for row in connection.execute(
-            """
+    rows = connection.execute(
+        """
         SELECT q.bot_id, q.number, q.question, q.language, q.times, q.group_id FROM bots b
         CROSS JOIN unanswered_questions q ON q.number IN (
             SELECT n.number FROM unanswered_questions n
@@ -235,9 +226,9 @@ def most_frequent(
                 ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
         WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
         """,
-            (account_id, limit, since, bot_id),
-        )
-    ]
+        (account_id, limit, since, bot_id),
+    )
+    return [MissedQuestion(*row) for row in rows]
 
 
 @writes
@@ -277,7 +268,7 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
 
 
 @reads
-def unmasked(connection: Connection, limit: int) -> list[Unmasked]:
+def unmasked(connection: Connection, limit: int) -> list[UnmaskedQuestion]:
     """List unmasked questions of an older version or an import, with language and country."""
     rows = connection.execute(
         """
@@ -286,46 +277,45 @@ def unmasked(connection: Connection, limit: int) -> list[Unmasked]:
         """,
         (limit,),
     )
-    return [Unmasked(*row) for row in rows]
+    return [UnmaskedQuestion(*row) for row in rows]
 
 
 @writes
-def mask(connection: Connection, masked: Sequence[Masked]) -> None:
-    """Replace stored questions by wordings without personal data; equal ones are merged, those that need no entry deleted."""
-    _delete(connection, [(question.number,) for question in masked if question.folded is None])
-    for number, folded, wording, group_id in masked:
-        if folded is None:
-            continue
-        # Another question of the same text is merged into this one.
-        other = connection.execute(
-            """
-            SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o
-            ON o.bot_id = q.bot_id AND o.folded = ? AND o.number <> q.number WHERE q.number = ?
-            """,
-            (folded, number),
-        ).fetchone()
-        if other is not None:
-            connection.execute(
-                """
-                INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
-                SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
-                ON CONFLICT (question, channel, user_id) DO UPDATE SET
-                    times = unanswered_askers.times + excluded.times,
-                    last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
-                """,
-                (number, other[0]),
-            )
-            _delete(connection, [other[:1]])
-            connection.execute(
-                """
-                UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?),
-                    last_asked_at = max(last_asked_at, ?)
-                WHERE number = ?
-                """,
-                (*other[1:], number),
-            )
+def mask(connection: Connection, number: int, folded: str | None, wording: str, group_id: int | None) -> None:
+    """Replace a stored question by a wording without personal data, merged with an equal one; delete one without `folded` words."""
+    if folded is None:
+        _delete(connection, [(number,)])
+        return
+    # Another question of the same text is merged into this one.
+    other = connection.execute(
+        """
+        SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o
+        ON o.bot_id = q.bot_id AND o.folded = ? AND o.number <> q.number WHERE q.number = ?
+        """,
+        (folded, number),
+    ).fetchone()
+    if other is not None:
         connection.execute(
-            "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1, group_id = ? WHERE number = ?",
-            (folded, wording, number if group_id is None else group_id, number),
+            """
+            INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
+            SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
+            ON CONFLICT (question, channel, user_id) DO UPDATE SET
+                times = unanswered_askers.times + excluded.times,
+                last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
+            """,
+            (number, other[0]),
         )
-        connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
+        _delete(connection, [other[:1]])
+        connection.execute(
+            """
+            UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?),
+                last_asked_at = max(last_asked_at, ?)
+            WHERE number = ?
+            """,
+            (*other[1:], number),
+        )
+    connection.execute(
+        "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1, group_id = ? WHERE number = ?",
+        (folded, wording, number if group_id is None else group_id, number),
+    )
+    connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))

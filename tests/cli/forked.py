@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from coverage import Coverage
 
 _SIZE = 4  # bytes that tell how long a request is, and which process runs it
-# Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge lint` one for the engine.
+# Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge search` one for the engine.
 LOADED = (
     "anthropic",
     "chatsvc.platforms.telegram.pollers",
@@ -39,9 +39,8 @@ LOADED = (
     "chatsvc.app",
     "uvloop",
     "chatsvc.dashboard",
-    "chatsvc.engines.knowledge.engine",
+    "chatsvc.engines.knowledge.search.index",
     "chatsvc.store.sqlite.backup",
-    "chatsvc.services.knowledge.knowledge_lint",
 )
 COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
 SYSTEMS_PATHS = ssl.get_default_verify_paths

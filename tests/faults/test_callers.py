@@ -18,8 +18,7 @@ from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
 from chatsvc.engines.fair_share import AT_A_TIME
-from chatsvc.engines.knowledge import dialogue
-from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge import KnowledgeEngine, dialogue
 from chatsvc.web import connection, listeners
 from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller

@@ -343,7 +343,10 @@ def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch
     preview = {"kind": "preview", "bot": bot, "versions": versions, "questions": [["parking", "asked", 3]], "now_ms": 0, "phrasings": True}
     monkeypatch.setattr("os.nice", lambda _: 0)
     monkeypatch.setattr(knowledge_work, "_EVERY_S", 0.0)
-    for work, kinds in ((preview, {"lost"}), ({"kind": "lint", "bot": bot, "versions": [version]}, {"duplicate_phrasing"})):
+    for work, kinds in (
+        (preview, {"lost"}),
+        ({"kind": "lint", "bot": bot, "versions": [version], "everything": True}, {"duplicate_phrasing"}),
+    ):
         source, target = io.TextIOWrapper(io.BytesIO(json.dumps(work).encode())), io.StringIO()
         monkeypatch.setattr("sys.stdin", source)
         monkeypatch.setattr("sys.stdout", target)

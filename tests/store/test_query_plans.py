@@ -165,7 +165,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     ),
     "a page of the questions without an answer": lambda db: unanswered.most_frequent(db, "account", bot_id="bot"),
     "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),
-    "the knowledge that files leave": lambda db: knowledge.kept(db, "bot", ["x"], ["x", "y"]),
+    "the knowledge that files leave": lambda db: knowledge.with_files(db, "bot", [FILE]),
     "questions of visitors": lambda db: conversations.questions(db, "bot", 10_000),
     "an operator": lambda db: operators.find(db, "ada@example.com"),
     "the operator of a set-up link": lambda db: operators.of_link(db, b"digest", START),

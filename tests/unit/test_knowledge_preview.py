@@ -20,7 +20,7 @@ def preview(
     before: list[Entry], after: list[Entry], *asked: tuple[str, str, int], groups: list[Synonyms] | None = None
 ) -> list[AnswerChange]:
     questions = [PastQuestion(*question) for question in asked]
-    return changes(BOT, Whole(before, []), Whole(after, groups or []), questions, silent)
+    return changes(BOT, Whole(before, []), Whole(after, groups or []), questions, silent)[0]
 
 
 def test_the_same_knowledge_changes_nothing_though_its_entries_have_new_ids() -> None:
@@ -48,7 +48,7 @@ def test_questions_that_lose_change_or_gain_an_answer_are_listed_worst_first() -
 
 def test_synonyms_count_and_progress_is_reported() -> None:
     steps: list[tuple[str, int, int]] = []
-    differences = changes(
+    differences, _ = changes(
         BOT,
         Whole([PARKING, BREAKFAST], []),
         Whole([PARKING, BREAKFAST], [Synonyms(("brekkie", "breakfast"), "a.md")]),

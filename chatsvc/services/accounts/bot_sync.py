@@ -126,9 +126,7 @@ async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> l
     tests = bot_tests.tests_of(change.bot)
     if not tests:
         return []
-    files = wanted.files or ()
-    gone = [*(file.name for file in files), *(outcome.source for outcome in change.removed)]
-    others = await entries.kept(services.db, change.bot.id, gone, [source for file in files for source in file.sources])
-    bot, known, now = change.bot, knowledge.beside(others, files), services.clock()
+    known = await entries.with_files(services.db, change.bot.id, wanted.files or (), [outcome.source for outcome in change.removed])
+    bot, now = change.bot, services.clock()
     outcomes = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
     return [outcome for outcome in outcomes if not outcome.passed]

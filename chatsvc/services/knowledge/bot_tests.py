@@ -37,7 +37,7 @@ def index_of(bot: Bot, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -
 
 def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) -> list[BotTestOutcome]:
     """Ask each question as a visitor's first message, and judge the reply. It takes some milliseconds a test; call it in a thread."""
-    from chatsvc.engines.knowledge.engine import KnowledgeEngine
+    from chatsvc.engines.knowledge import KnowledgeEngine
 
     async def outcome_of(test: BotTest) -> BotTestOutcome:
         background.proceed()

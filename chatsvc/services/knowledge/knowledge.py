@@ -31,14 +31,6 @@ class Addition(NamedTuple):
     files: list[FileChange]
 
 
-class WholeKnowledge(NamedTuple):
-    """All entries and synonyms of a bot, with its language."""
-
-    language: str
-    entries: Sequence[Entry]
-    synonyms: Sequence[Synonyms]
-
-
 class QuestionResult(NamedTuple):
     """A question and what the index found for it."""
 
@@ -93,14 +85,6 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
     )
 
 
-def beside(rest: stored.Whole, files: Sequence[stored.FromFile]) -> stored.Whole:
-    """Return the rest of a knowledge, with the contents of files."""
-    return stored.Whole(
-        [*rest.entries, *(entry for file in files for entry in file.entries)],
-        [*rest.synonyms, *(group for file in files for group in file.synonyms)],
-    )
-
-
 async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
     """List all entries of a bot."""
     _, chatbot = await bots.resolve(services, caller, bot)
@@ -116,11 +100,10 @@ async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> E
     return present
 
 
-async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowledge:
+async def export(services: Services, caller: Caller, *, bot: str) -> stored.Whole:
     """Export all entries and synonyms of a bot."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    entries, synonyms = await stored.whole(services.db, chatbot.id)
-    return WholeKnowledge(chatbot.language, entries, synonyms)
+    return await stored.whole(services.db, chatbot.id)
 
 
 async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 
-from chatsvc.domain.knowledge_findings import KINDS, LintFinding
+from chatsvc.domain.knowledge_findings import KINDS, MOST_SEARCHED, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
@@ -23,7 +23,6 @@ from chatsvc.language.language_detection import guess
 
 MOST_MISSED = 5  # entries that are named as easily missed
 LONG_ANSWER = 1_500  # characters
-MOST_SEARCHED = 10_000
 _ALIKE = 0.9  # of the best score: two entries that a question fits this evenly are hardly two
 _MISSED = 0.25  # share of its generated questions from which an entry is easily missed
 _FEWEST = 2  # missed questions of an entry that is named
@@ -69,7 +68,8 @@ def findings(
         progress("looking at entries", done, len(entries))
     results.extend(_twice(entries))
     pairs = {pair for finding in results for pair in ((finding.entry, finding.other), (finding.other, finding.entry))}
-    most = searched(entries)[everything]
+    phrasings = sum(1 + len(entry.alt) for entry in entries)
+    most = phrasings if everything else min(phrasings, MOST_SEARCHED)
     progress("indexing", 0, 0)
     index = KnowledgeIndex(entries, language, synonyms=synonyms)
     # Every entry's question, then every entry's first other phrasing, and so on.
@@ -82,12 +82,6 @@ def findings(
         progress("searching for phrasings", done, most)
     results.extend(_asked(index, entries, pairs, progress))
     return sorted(results, key=lambda finding: KINDS.index(finding.kind))
-
-
-def searched(entries: Sequence[Entry]) -> tuple[int, int]:
-    """Return how many phrasings are searched for by default, and how many there are."""
-    phrasings = sum(1 + len(entry.alt) for entry in entries)
-    return min(phrasings, MOST_SEARCHED), phrasings
 
 
 def _alone(entry: Entry) -> Iterator[LintFinding]:

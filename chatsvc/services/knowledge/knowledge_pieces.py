@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from chatsvc.domain import refusals, websites
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.domain.websites import SiteEntry
 from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
@@ -18,7 +17,6 @@ from chatsvc.store import knowledge as stored
 from chatsvc.store.bot_sync import FileChange
 
 MOST_PIECES = 200  # shown at once; longer files are added as a whole
-NEW, CHANGED, SAME = "new", "changed", "same"
 
 
 class Piece(NamedTuple):
@@ -28,8 +26,11 @@ class Piece(NamedTuple):
     answer: str
     language: str
     alt: tuple[str, ...] = ()
-    state: str = NEW
     before: Entry | None = None
+
+    @property
+    def state(self) -> str:
+        return "new" if self.before is None else "same" if self.before.answer == self.answer else "changed"
 
 
 class Pieces(NamedTuple):
@@ -64,35 +65,15 @@ async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str
 
 
 async def compare(services: Services, caller: Caller, *, bot: str, source: str, pieces: Sequence[Piece]) -> Pieces:
-    """Compare pieces with the present entries of a source, as a draft of a website is compared with its entries."""
+    """Find for each piece the present entry of its source with the same question."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    entries = await stored.entries(services.db, chatbot.id)
-
-    def work() -> Pieces:
-        current = {entry.id: entry for entry in entries if entry.source == source}
-        applied = _keyed(source, list(current.values()), list(current))
-        new = _keyed(source, pieces, [""] * len(pieces))
-        difference = websites.difference(new, applied, current)
-        known = {row.key: current[row.entry_id] for row in applied}
-        changed = {row.key for _, row in difference.changed}
-        shown = [
-            piece._replace(state=CHANGED if row.key in changed else SAME if row.key in known else NEW, before=known.get(row.key))
-            for piece, row in zip(pieces, new, strict=True)
-        ]
-        return Pieces(source, shown, difference.removed)
-
-    return await services.offload(work)
-
-
-def _keyed(source: str, entries: Sequence[Entry | Piece], ids: Sequence[str]) -> list[SiteEntry]:
-    """Identify entries by their questions; the second one of a question gets its number."""
-    seen: Counter[str] = Counter()
-    keyed = []
-    for entry, entry_id in zip(entries, ids, strict=True):
-        seen[entry.question] += 1
-        key = f"{entry.question}#{seen[entry.question]}"
-        keyed.append(SiteEntry(source, key, entry.question, entry.answer, entry.language, entry.alt, entry_id))
-    return keyed
+    present: dict[str, list[Entry]] = {}
+    for entry in await stored.entries(services.db, chatbot.id):
+        if entry.source == source:
+            present.setdefault(entry.question, []).append(entry)
+    # Entries with the same question stand for each other in their order.
+    compared = [piece._replace(before=present[piece.question].pop(0) if present.get(piece.question) else None) for piece in pieces]
+    return Pieces(source, compared, [entry for left in present.values() for entry in left])
 
 
 def joined(pieces: Sequence[Piece], indexes: set[int]) -> list[Piece]:

@@ -151,12 +151,12 @@ def _search(work: Mapping[str, Any]) -> None:
     items: list[Any] = []
     if work["kind"] == "preview":
         questions = [PastQuestion(*question) for question in work["questions"]]
-        items += previews.changes(bot, before, after[0], questions, progress, phrasings=work["phrasings"])
-        items += previews.broken_tests(bot, before, after[0], work["now_ms"])
+        changed, broken = previews.changes(bot, before, after[0], questions, progress, phrasings=work["phrasings"], now_ms=work["now_ms"])
+        items += [*changed, *broken]
     else:
         groups = [group.words for group in before.synonyms]
         items += knowledge_findings.findings(bot, before.entries)
-        items += knowledge_lint.findings(before.entries, bot.language, groups, progress=progress)
+        items += knowledge_lint.findings(before.entries, bot.language, groups, everything=work["everything"], progress=progress)
     for item in items:
         _tell("item", item._asdict())
 

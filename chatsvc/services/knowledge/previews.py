@@ -38,7 +38,7 @@ MOST_KEPT = 32
 MOST_RUNNING = 2  # one for each account
 MOST_SHOWN = 1_000  # changes that are kept of one preview
 _BATCH = 50  # questions between two reports of progress
-_LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
+_LONGEST_S = 3600.0  # of a computation: a very large knowledge with many phrasings takes many minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
 Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
@@ -80,20 +80,27 @@ def changes(
     progress: knowledge_work.Report,
     *,
     phrasings: bool = True,
-) -> list[AnswerChange]:
-    """Compare two versions of a bot's knowledge by their answers; worst first. Past questions are asked, and `phrasings` of all entries."""
+    now_ms: int = 0,
+) -> tuple[list[AnswerChange], list[BotTestOutcome]]:
+    """Compare two versions of a bot's knowledge: the answers that change, worst first, and the tests that fail after it alone.
+
+    Past questions are asked, and with `phrasings` those of all entries.
+    """
     from chatsvc.engines.knowledge import questions as judged
+    from chatsvc.language.folding import words
 
     if phrasings:
         entries = [*before.entries, *after.entries]
         questions = [*questions, *(PastQuestion(text, "phrasing", 1) for entry in entries for text in (entry.question, *entry.alt))]
-    asked = _distinct(questions)
-    if not asked:
-        return []
+    asked: dict[str, PastQuestion] = {}
+    for question in questions:  # those of the same folded words are one, asked as often as all of them
+        key = " ".join(words(question.text))
+        first = asked.get(key)
+        asked[key] = first._replace(times=first.times + (question.origin != "phrasing" and question.times)) if first else question
     progress("indexing", 0, 0)
     indexes = [bot_tests.index_of(bot, *version) for version in (before, after)]
     changed: list[AnswerChange] = []
-    for done, question in enumerate(asked, start=1):
+    for done, question in enumerate(asked.values(), start=1):
         old, new = (judged.entry_for(bot, index, question.text) for index in indexes)
         # An entry of a file that is added again has a new id.
         if (old and (old.answer, old.language)) != (new and (new.answer, new.language)):
@@ -102,27 +109,9 @@ def changes(
             changed.append(AnswerChange(kind, question.text, question.origin, question.times, *questions_of, *answers_of))
         if done % _BATCH == 0 or done == len(asked):
             progress("searching for past questions", done, len(asked))
-    return sorted(changed, key=lambda change: (KINDS.index(change.kind), -change.times))
-
-
-def broken_tests(bot: Bot, before: Whole, after: Whole, now_ms: int) -> list[BotTestOutcome]:
-    """Return the outcomes of tests that pass before a change and fail after it."""
-    if not (tests := bot_tests.tests_of(bot)):
-        return []
-    runs = [bot_tests.outcomes(bot, bot_tests.index_of(bot, *version), tests, now_ms) for version in (before, after)]
-    return [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
-
-
-def _distinct(questions: Iterable[PastQuestion]) -> list[PastQuestion]:
-    """Merge questions of the same folded words, adding up how often they were asked."""
-    from chatsvc.language.folding import words
-
-    merged: dict[str, PastQuestion] = {}
-    for question in questions:
-        key = " ".join(words(question.text))
-        first = merged.get(key)
-        merged[key] = first._replace(times=first.times + (question.origin != "phrasing" and question.times)) if first else question
-    return list(merged.values())
+    runs = [bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), now_ms) for index in indexes]
+    broken = [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
+    return sorted(changed, key=lambda change: (KINDS.index(change.kind), -change.times)), broken
 
 
 @dataclass
@@ -140,7 +129,8 @@ class PreviewDraft:
 class Computation:
     """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind.
 
-    `broken` are the outcomes of tests that the change would let fail.
+    `questions` are past questions, or the phrasings of the `entries` that are checked. `broken` are the outcomes of tests that the change
+    would let fail.
     """
 
     id: str
@@ -152,6 +142,7 @@ class Computation:
     done: int = 0
     of: int = 0
     questions: int = 0
+    entries: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     changes: list[AnswerChange] = field(default_factory=list)
     broken: list[BotTestOutcome] = field(default_factory=list)
@@ -231,13 +222,20 @@ async def begin(
     before = await stored.whole(services.db, chatbot.id)
     if files is not None:
         added = await services.offload(lambda: [knowledge.from_file(file) for file in files])
-        sources = list(dict.fromkeys(source for file in added for source in file.sources))
-        rest = await stored.kept(services.db, chatbot.id, [file.name for file in added], sources)
-        draft, after = PreviewDraft(files=files), knowledge.beside(rest, added)
+        return await compare(services, chatbot, PreviewDraft(files=files), before, await stored.with_files(services.db, chatbot.id, added))
+    written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
+    entries = {present.id: present for present in before.entries}
+    if entry is not None and entry not in entries:
+        raise refusals.entry_not_found(entry=entry)
+    if written is not None:
+        written = written._replace(id=entry, source=entries[entry].source) if entry is not None else written
+        entries[written.id] = written
+        draft = PreviewDraft(entry=written)
+    elif entry is not None:
+        draft = PreviewDraft(removed=entries.pop(entry))
     else:
-        written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
-        draft, after = await services.offload(lambda: _with_entry(before, written, entry))
-    return await compare(services, chatbot, draft, before, after)
+        raise refusals.nothing_to_change()
+    return await compare(services, chatbot, draft, before, before._replace(entries=list(entries.values())))
 
 
 async def compare(services: Services, bot: Bot, draft: PreviewDraft, before: Whole, after: Whole, *, phrasings: bool = True) -> Computation:
@@ -253,20 +251,6 @@ def work_of(kind: str, bot: Bot, *versions: Whole, **given: object) -> Mapping[s
     return {"kind": kind, "bot": bot._replace(instructions=None, description=None)._asdict(), "versions": versions, **given}
 
 
-def _with_entry(before: Whole, written: Entry | None, entry_id: str | None) -> tuple[PreviewDraft, Whole]:
-    if entry_id is None:
-        if written is None:
-            raise refusals.nothing_to_change()
-        return PreviewDraft(entry=written), before._replace(entries=[*before.entries, written])
-    present = next((entry for entry in before.entries if entry.id == entry_id), None)
-    if present is None:
-        raise refusals.entry_not_found(entry=entry_id)
-    if written is None:
-        return PreviewDraft(removed=present), before._replace(entries=[entry for entry in before.entries if entry is not present])
-    changed = written._replace(id=present.id, source=present.source)
-    return PreviewDraft(entry=changed), before._replace(entries=[changed if entry is present else entry for entry in before.entries])
-
-
 async def show(services: Services, caller: Caller, *, bot: str, preview: str) -> Computation:
     """Show a preview or a check with its progress; raises `preview_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
@@ -276,8 +260,10 @@ async def show(services: Services, caller: Caller, *, bot: str, preview: str) ->
     return computation
 
 
-async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
-    """Check a bot's knowledge for weak entries, in the background."""
+async def lint(services: Services, caller: Caller, *, bot: str, everything: bool = False) -> Computation:
+    """Check a bot's knowledge for weak entries, in the background. `everything` searches for every phrasing, not only for a sample."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    work = work_of("lint", chatbot, await stored.whole(services.db, chatbot.id))
-    return await services.part(Computations).run(chatbot.account_id, Computation(str(uuid.uuid4()), chatbot.id, "lint"), work)
+    whole = await stored.whole(services.db, chatbot.id)
+    computation = Computation(str(uuid.uuid4()), chatbot.id, "lint", entries=len(whole.entries))
+    computation.questions = sum(1 + len(entry.alt) for entry in whole.entries)
+    return await services.part(Computations).run(chatbot.account_id, computation, work_of("lint", chatbot, whole, everything=everything))

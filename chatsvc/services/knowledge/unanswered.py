@@ -1,14 +1,12 @@
 """Unanswered questions, without personal data, in groups of similar ones, each of which becomes an entry or phrasings of one."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.domain import paging, refusals
@@ -22,9 +20,6 @@ from chatsvc.services.services import Services
 from chatsvc.store import conversations, knowledge_changes
 from chatsvc.store import unanswered as stored
 from chatsvc.store.unanswered import MissedQuestion, UnansweredGroup
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -168,19 +163,15 @@ async def mask(services: Services) -> None:
     """Remove personal data from questions that an older version or an import has stored. Raises StoreUnavailable."""
     from chatsvc.language.folding import words
 
-    def masked(question: stored.Unmasked) -> stored.Masked:
+    def masked(question: stored.UnmaskedQuestion) -> tuple[str | None, str]:
         wording = without_personal_data(question.question, question.country, question.language)
-        if not is_question(wording, question.language):
-            return stored.Masked(question.number, None)
-        return stored.Masked(question.number, " ".join(words(wording)), wording)
+        return " ".join(words(wording)) if is_question(wording, question.language) else None, wording
 
     while questions := await stored.unmasked(services.db, _BATCH):
         for question in questions:
-            judged = await services.threads.run(partial(masked, question), "")
-            if judged.folded is not None:
-                group_id = await _group_to_join(services, question.bot_id, judged.wording, question.language, "")
-                judged = judged._replace(group_id=group_id)
-            await stored.mask(services.db, [judged])
+            folded, wording = await services.threads.run(partial(masked, question), "")
+            group_id = await _group_to_join(services, question.bot_id, wording, question.language, "") if folded is not None else None
+            await stored.mask(services.db, question.number, folded, wording, group_id)
 
 
 class EntryDraft(NamedTuple):
@@ -244,8 +235,7 @@ async def listed(
 ) -> list[UnansweredGroup]:
     """List groups. Of those that would be shown, the undecided ones are decided now and for good, until the knowledge changes again."""
     index = await services.knowledge.of(bot)
-    change, changed_at = await knowledge_changes.last(services.db, bot.id)
-    chosen = stored.GroupFilter(change, changed_at, answered, words, group_id)
+    change = await knowledge_changes.last(services.db, bot.id)
     rows: list[UnansweredGroup] = []
 
     def decide(undecided: Sequence[UnansweredGroup]) -> list[tuple[int, bool]]:
@@ -264,11 +254,13 @@ async def listed(
         return group._replace(nearest=nearest, answered=bool(group.answered))
 
     for _ in range(_ROUNDS):
-        rows = await stored.groups(services.db, bot.id, chosen, limit, start, MOST_SHOWN)
+        rows = await stored.groups(
+            services.db, bot.id, limit, MOST_SHOWN, start=start, change=change, answered=answered, words=words, group_id=group_id
+        )
         undecided = [group for group in rows if group.answered is None]
         if not undecided:
             break
-        await stored.decide(services.db, bot.id, await services.offload(partial(decide, undecided)), change)
+        await stored.decide(services.db, bot.id, await services.offload(partial(decide, undecided)), change[0])
     shown = [group for group in rows if answered is None or group.answered == answered]
     return await services.offload(lambda: list(map(with_nearest, shown)))
 
@@ -281,8 +273,8 @@ async def _group_of(services: Services, bot: Bot, question: int) -> int:
 
 
 async def _wordings(services: Services, bot: Bot, question: int) -> UnansweredGroup:
-    chosen = stored.GroupFilter(0, 0, group_id=await _group_of(services, bot, question))
-    (group,) = await stored.groups(services.db, bot.id, chosen, 1, 0, MOST_SHOWN)
+    group_id = await _group_of(services, bot, question)
+    (group,) = await stored.groups(services.db, bot.id, 1, MOST_SHOWN, group_id=group_id)
     return group
 
 
@@ -309,11 +301,11 @@ async def forget(services: Services, caller: Caller, *, bot: str, question: int 
 
 def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQuestion]:
     """Sum questions of bots by group, the most frequent ones first, whether the knowledge answers them by now or not."""
-    groups: dict[tuple[str, int], MissedQuestion] = {}
+    by_group: dict[tuple[str, int], MissedQuestion] = {}
     for question in questions:
-        first = groups.setdefault((question.bot_id, question.group_id), question._replace(times=0))
-        groups[question.bot_id, question.group_id] = first._replace(times=first.times + question.times)
-    return sorted(groups.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
+        first = by_group.get((question.bot_id, question.group_id))
+        by_group[question.bot_id, question.group_id] = first._replace(times=first.times + question.times) if first else question
+    return sorted(by_group.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
 
 
 @lru_cache(maxsize=4096)
