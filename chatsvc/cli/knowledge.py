@@ -288,7 +288,7 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     index = bot_tests.index_of(
         bot, [entry for item in files for entry in item.entries], [group for item in files for group in item.synonyms]
     )
-    return [test_outcome(item) for item in bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), times.now_ms())]
+    return [test_outcome(item) for item in bot_tests.outcomes(bot, index, times.now_ms())]
 
 
 def _junit(outcomes: list[dict[str, Any]]) -> str:

@@ -64,7 +64,7 @@ def whole(connection: Connection, bot_id: str) -> Whole:
 
 @reads
 def with_files(connection: Connection, bot_id: str, files: Sequence[FromFile], removed: Sequence[str] = ()) -> Whole:
-    """Read a bot's knowledge as it will be with these files in place of earlier versions, and without the `removed` ones."""
+    """Read a bot's knowledge as it will be with these files, and without the `removed` ones."""
     names, sources = [*(file.name for file in files), *removed], {source for file in files for source in file.sources}
     kept = _whole(changes.read_rows(connection, bot_id, changes.LEFT, names, sources))
     return Whole(
@@ -107,7 +107,9 @@ def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) ->
         return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
 
     changed = [
-        file for file in files if content(_rows([file], 0)) != content(changes.read_rows(connection, bot_id, changes.OF_FILES, [file.name]))
+        file
+        for file in files
+        if content(_rows([file], 0)) != content(changes.read_rows(connection, bot_id, changes.REPLACED, [file.name], []))
     ]
     while more := [
         candidate for candidate in files if candidate not in changed and any(set(candidate.sources) & set(file.sources) for file in changed)
@@ -124,7 +126,7 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
 
 def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
     """Delete the entries and synonyms of files within a unit, and record the change."""
-    before = changes.read_rows(connection, bot_id, changes.OF_FILES, names)
+    before = changes.read_rows(connection, bot_id, changes.REPLACED, names, [])
     changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 

@@ -59,11 +59,10 @@ _ENTRY_COLUMNS = "number, id, question, alt, answer, language, source, file, cre
 _ENTRIES = f"SELECT {_ENTRY_COLUMNS} FROM knowledge_entries"
 _SYNONYMS = "SELECT words, source, file FROM knowledge_synonyms"
 _SELECT_BY_ID = f"{_ENTRIES} WHERE id IN (SELECT value FROM json_each(?2)) AND +bot_id = ?1"
-# Rows of the bot ?1: all; those of the files ?2 (JSON); what such files replace, whose rows name the sources ?3; and what they leave.
-ALL, OF_FILES, REPLACED, LEFT = "all", "of files", "replaced", "left"
+# Rows of the bot ?1: all; what the files ?2 (JSON) replace, whose rows name the sources ?3; and what they leave.
+ALL, REPLACED, LEFT = "all", "replaced", "left"
 _CONDITIONS = {
     ALL: "bot_id = ?1",
-    OF_FILES: "bot_id = ?1 AND file IN (SELECT value FROM json_each(?2))",
     REPLACED: """
         number IN (SELECT number FROM {table} WHERE bot_id = ?1 AND file IN (SELECT value FROM json_each(?2))
             UNION SELECT number FROM {table} WHERE bot_id = ?1 AND source IN (SELECT value FROM json_each(?3)))
@@ -80,7 +79,7 @@ _SELECT_ENTRIES, _SELECT_SYNONYMS = (
 
 
 def read_rows(connection: Connection, bot_id: str, which: str, *names: Iterable[str]) -> Rows:
-    """Read rows of a bot within a unit, in the order of their addition. `which` is ALL, OF_FILES, REPLACED or LEFT."""
+    """Read rows of a bot within a unit, in the order of their addition. `which` is ALL, REPLACED or LEFT."""
     values = bot_id, *(json.dumps(list(some)) for some in names)
     groups = connection.execute(_SELECT_SYNONYMS[which], values).fetchall()
     return Rows(

@@ -99,7 +99,7 @@ async def _test(services: Services, bot: Bot) -> None:
     from chatsvc.services.knowledge import bot_tests
 
     index = await services.knowledge.of(bot)
-    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), services.clock()))
+    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, index, services.clock()))
     failed = [{"ask": outcome.ask, "why": reasons(outcome)} for outcome in outcomes if not outcome.passed]
     if failed:
         raise refusals.bot_tests_failed(outcomes=failed)

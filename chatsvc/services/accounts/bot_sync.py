@@ -123,10 +123,9 @@ def _settings(bot: Bot, changes: Mapping[str, Any]) -> list[str]:
 
 async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> list[BotTestOutcome]:
     """Return the tests that fail on a bot as the folder would leave it."""
-    tests = bot_tests.tests_of(change.bot)
-    if not tests:
+    if not bot_tests.tests_of(change.bot):
         return []
     known = await entries.with_files(services.db, change.bot.id, wanted.files or (), [outcome.source for outcome in change.removed])
     bot, now = change.bot, services.clock()
-    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), tests, now))
+    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, bot_tests.index_of(bot, *known), now))
     return [outcome for outcome in outcomes if not outcome.passed]

@@ -5,7 +5,6 @@ The knowledge engine replies, whatever the bot's model: its replies cost nothing
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,11 +34,12 @@ def index_of(bot: Bot, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -
     return KnowledgeIndex(entries, bot.language, [group.words for group in synonyms])
 
 
-def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) -> list[BotTestOutcome]:
-    """Ask each question as a visitor's first message, and judge the reply. It takes some milliseconds a test; call it in a thread."""
-    from chatsvc.engines.knowledge import KnowledgeEngine
+def outcomes(bot: Bot, index: Knowledge, now_ms: int) -> list[BotTestOutcome]:
+    """Ask the question of each test as a visitor's first message, and judge the reply. It takes some milliseconds a test."""
+    from chatsvc.engines.knowledge import dialogue
 
-    async def outcome_of(test: BotTest) -> BotTestOutcome:
+    results = []
+    for test in tests_of(bot):
         background.proceed()
         turn = Turn(
             bot=bot,
@@ -54,28 +54,25 @@ def outcomes(bot: Bot, index: Knowledge, tests: Sequence[BotTest], now_ms: int) 
             may_capture=True,
         )
         try:
-            reply = await engine.reply(turn)
+            reply = dialogue.reply(turn)
         except EngineError as fault:
-            return bot_tests.judge(test, fault.fallback, "abstain", round(index.search(test.ask, test.language).confidence, 4))
-        if reply.evidence is None:
-            return bot_tests.judge(test, reply.text)
-        decision, confidence = reply.evidence.decision, reply.evidence.confidence
-        first = reply.evidence.entries[0][0] if reply.evidence.entries and decision != "abstain" else ""
+            confidence = round(index.search(test.ask, test.language).confidence, 4)
+            results.append(bot_tests.judge(test, fault.fallback, "abstain", confidence))
+            continue
+        if (evidence := reply.evidence) is None:
+            results.append(bot_tests.judge(test, reply.text))
+            continue
+        first = evidence.entries[0][0] if evidence.entries and evidence.decision != "abstain" else ""
         question = next((entry.question for entry in index.entries if entry.id == first), None)
-        return bot_tests.judge(test, reply.text, decision, confidence, question, first)
-
-    async def run_all() -> list[BotTestOutcome]:
-        return [await outcome_of(test) for test in tests]
-
-    engine = KnowledgeEngine()
-    return asyncio.run(run_all())
+        results.append(bot_tests.judge(test, reply.text, evidence.decision, evidence.confidence, question, first))
+    return results
 
 
 async def run(services: Services, caller: Caller, *, bot: str, keep: bool = False) -> list[BotTestOutcome]:
     """Run a bot's tests. With `keep` the run is added to the bot's latest runs; nothing else is stored."""
     _, chatbot = await bots.resolve(services, caller, bot)
     index = await services.knowledge.of(chatbot)
-    results = await services.offload(lambda: outcomes(chatbot, index, tests_of(chatbot), services.clock()))
+    results = await services.offload(lambda: outcomes(chatbot, index, services.clock()))
     if keep and results:
         failed = [outcome.ask for outcome in results if not outcome.passed]
         by = caller.actor.name or caller.actor.id
@@ -107,7 +104,8 @@ async def add(services: Services, caller: Caller, *, bot: str, **given: Any) -> 
 async def remove(services: Services, caller: Caller, *, bot: str, test: str) -> Bot:
     """Remove a test by its id; raises `test_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    left = [other.values() for other in tests_of(chatbot) if other.id != test]
-    if len(left) == len(tests_of(chatbot)):
+    tests = tests_of(chatbot)
+    left = [other.values() for other in tests if other.id != test]
+    if len(left) == len(tests):
         raise refusals.test_not_found(test=test)
     return await bot_files.change(services, caller, bot=chatbot.id, tests=left)

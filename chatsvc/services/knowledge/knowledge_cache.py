@@ -2,12 +2,10 @@
 
 import asyncio
 import ctypes
-from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 
 from chatsvc import background
-from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.models import Bot
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.services.accounts.account_cache import AccountCache
@@ -59,18 +57,18 @@ class KnowledgeCache:
 
     async def _build(self, bot: Bot) -> Knowledge:
         entries, synonyms = await knowledge.whole(self._db, bot.id)
-        return await background.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
+
+        def build() -> Knowledge:
+            index = KnowledgeIndex(entries, bot.language, [group.words for group in synonyms])
+            if len(entries) >= LARGE:
+                # Returns the memory of the build to the system, where the C library can.
+                with suppress(OSError, AttributeError):
+                    ctypes.CDLL(None).malloc_trim(0)
+            return index
+
+        return await background.in_daemon_thread(build)
 
     def invalidate(self, bot_id: str) -> None:
         """Drop the bot's indexes, since its entries or synonyms have changed."""
         for key in [key for key in self._builds if key[0] == bot_id]:
             del self._builds[key]
-
-
-def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[str]]) -> Knowledge:
-    index = KnowledgeIndex(entries, language, synonyms)
-    if len(entries) >= LARGE:
-        # Returns the memory of the build to the system, where the C library can.
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
-    return index

@@ -4,12 +4,12 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING
-from chatsvc.domain.models import MAY_SEND, Bot, Entry, Usage
+from chatsvc.domain.models import MAY_SEND, Bot, Entry
 from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import bots
@@ -20,6 +20,9 @@ from chatsvc.services.services import Services
 from chatsvc.store import knowledge as stored
 from chatsvc.store import today
 
+if TYPE_CHECKING:
+    from chatsvc.engines.anthropic import AnthropicEngine
+
 log = logging.getLogger(__name__)
 
 MOST_PHRASINGS = 10  # of an entry
@@ -27,7 +30,6 @@ MOST_ENTRIES = 300  # of a bot that are asked for at a time
 _BATCH = 8  # entries in one question to the model
 _MOST_ANSWER = 1_500  # characters of an answer that the model sees
 _MAX_TOKENS = 4_000
-_KNOWLEDGE = "knowledge"
 _SYSTEM = (
     "You help the owner of a small business whose chatbot finds answers by their phrasings. For each numbered entry write up to "
     f"{MOST_PHRASINGS} short ways in which ordinary visitors would ask for what it says: in the language of the entry, as people type in "
@@ -35,12 +37,6 @@ _SYSTEM = (
     "entry with several facts, ask for several of them. No greetings, no names, no numbers of telephones. Answer with a JSON list of lists "
     "of strings alone, one list for each entry, in their order."
 )
-
-
-class PhrasingModel(Protocol):
-    """A model's engine, which completes a text."""
-
-    async def complete(self, model: str, system: str, text: str, max_tokens: int) -> tuple[str, Usage]: ...
 
 
 class Phrased(NamedTuple):
@@ -92,7 +88,7 @@ def _tier(services: Services, bot: Bot, name: str | None) -> Tier:
     if name is not None and name not in tiers:
         raise refusals.tier_unknown(tier=name, tiers=sorted(tiers))
     for tier in [tiers[name]] if name is not None else [*filter(None, [tiers.get(bot.model)]), *tiers.values()]:
-        if tier.engine != _KNOWLEDGE and tier.engine in services.engines:
+        if tier.engine != "knowledge" and tier.engine in services.engines:
             return tier
     raise refusals.model_missing()
 
@@ -101,7 +97,7 @@ async def _written(
     services: Services, state: AccountState, bot: Bot, tier: Tier, entries: Sequence[Entry], computation: Computation
 ) -> list[Entry]:
     """Ask the model for the phrasings of all entries, and count what it costs. A batch that fails is left out."""
-    engine, phrased = cast("PhrasingModel", services.engines[tier.engine]), list[Entry]()
+    engine, phrased = cast("AnthropicEngine", services.engines[tier.engine]), list[Entry]()
     for start in range(0, len(entries), _BATCH):
         computation.report("asking the model", start, len(entries))
         batch = entries[start : start + _BATCH]

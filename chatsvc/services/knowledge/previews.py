@@ -109,7 +109,7 @@ def changes(
             changed.append(AnswerChange(kind, question.text, question.origin, question.times, *questions_of, *answers_of))
         if done % _BATCH == 0 or done == len(asked):
             progress("searching for past questions", done, len(asked))
-    runs = [bot_tests.outcomes(bot, index, bot_tests.tests_of(bot), now_ms) for index in indexes]
+    runs = [bot_tests.outcomes(bot, index, now_ms) for index in indexes]
     broken = [new for old, new in zip(*runs, strict=True) if old.passed and not new.passed]
     return sorted(changed, key=lambda change: (KINDS.index(change.kind), -change.times)), broken
 
