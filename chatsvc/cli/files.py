@@ -145,16 +145,13 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
-    """Parse the knowledge files of several bots, one process a language. As root, before the first operation. Raises Refused."""
-    from chatsvc.services.knowledge.file_reading import FileReader
+    """Parse the knowledge files of several bots, each with its language. As root, before the first operation. Raises Refused."""
+    from chatsvc.domain.knowledge_files import kind_of
+    from chatsvc.services.knowledge.file_reading import FileReader, GivenFile
 
-    parsed: list[list[dict[str, Any]] | None] = [None if files is None else [] for files, _ in wanted]
-    for language in dict.fromkeys(language for files, language in wanted if files):
-        chosen = [(index, file) for index, (files, its) in enumerate(wanted) if its == language for file in files or ()]
+    given = [GivenFile(name, data, kind_of(name, data), language=language) for files, language in wanted for name, data in files or ()]
+    parsed = iter(list[dict[str, Any]]())
+    if given:
         with FileReader() as reader:
-            read = reader.read([file for _, file in chosen], language)
-        for (index, _), parsed_file in zip(chosen, read, strict=True):
-            target = parsed[index]
-            if target is not None:
-                target.append(parsed_file)
-    return parsed
+            parsed = iter(reader.read_given(given))
+    return [None if files is None else [next(parsed) for _ in files] for files, _ in wanted]

@@ -19,9 +19,7 @@ from chatsvc.domain.terminal import one_line
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
 _POLL_S = 1.0
-PAGES = ("url", "state", "reason", "entries")
 _SITE_POLL_S = 0.5
-TEST_COLUMNS = ("passed", "ask", "decision", "entry", "why")
 
 knowledge = group("knowledge")
 
@@ -192,16 +190,11 @@ def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, ma
         show(groups, as_json)
     else:
         for group in groups:
-            _describe(group)
-
-
-def _describe(group: dict[str, Any]) -> None:
-    nearest = group["nearest"]
-    echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
-    for other in group["asked"][1:]:
-        echo(f"        {one_line(other)}")
-    if nearest:
-        echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
+            echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
+            for other in group["asked"][1:]:
+                echo(f"        {one_line(other)}")
+            if nearest := group["nearest"]:
+                echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
 
 
 def _site_settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +207,7 @@ def _print_site(website: dict[str, Any]) -> None:
     for kind, entries in {**(difference or {}), "edited": edited}.items():
         for entry in entries:
             echo(one_line(f"{kind:<8} {entry['question']} ({entry['source']})"))
-    show(pages, False, PAGES)
+    show(pages, False, ("url", "state", "reason", "entries"))
 
 
 site = group("site", "knowledge_site")
@@ -261,7 +254,8 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
     if junit:
         with written(junit) as output:
             output.write(_junit(outcomes).encode())
-    show([{**outcome, "why": outcome["why"] or None} for outcome in outcomes] if not as_json else outcomes, as_json, TEST_COLUMNS)
+    rows = outcomes if as_json else [{**outcome, "why": outcome["why"] or None} for outcome in outcomes]
+    show(rows, as_json, ("passed", "ask", "decision", "entry", "why"))
     if failed := sum(not outcome["passed"] for outcome in outcomes):
         raise CommandError(f"{failed} of {counted(len(outcomes), 'test', 'tests')} failed")
 

@@ -1,7 +1,7 @@
 """Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name`, `kind`, `size` and `charset`; `site` for those of a
+The parent writes one line of JSON (`user`, `group`, `files` with `name`, `kind`, `size`, `charset` and `language`; `site` for those of a
 website), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
 long ends the process by SIGPROF.
 """
@@ -63,7 +63,13 @@ def main() -> None:
         website.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
     for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
-    _drop_privileges(request["user"], request["group"])
+    user, group = request["user"], request["group"]
+    with suppress(PermissionError):  # already an ordinary user, or a root without the right to become one
+        if os.getresuid() != (user, user, user):
+            if os.getresuid()[0] == 0:
+                os.setgroups([])
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
     memory = _MEMORY + _MEMORY_PER_BYTE * max((file["size"] for file in request["files"]), default=0)
     for resource_limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
         resource.setrlimit(resource_limit, (most, most))
@@ -81,17 +87,17 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.
         signal.setitimer(signal.ITIMER_PROF, seconds(file["kind"], len(data)))
-        line = json.dumps(_read(file, data, request["language"], site_files)).encode()
+        line = json.dumps(_read(file, data, site_files)).encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
         target.write(line + b"\n")
         target.flush()
 
 
-def _read(file: dict[str, Any], data: bytes, language: str, site_files: "SiteFiles | None") -> dict[str, Any]:
+def _read(file: dict[str, Any], data: bytes, site_files: "SiteFiles | None") -> dict[str, Any]:
     try:
         if site_files is not None:
             return site_files.read(file["kind"], data, file["name"], file["charset"])
-        parsed = parse(file["name"], data, language, file["kind"])
+        parsed = parse(file["name"], data, file["language"], file["kind"])
     except KnowledgeFileError as error:
         return {"unit": error.unit, "faults": [(fault.line, fault.code, fault.facts) for fault in error.faults]}
     except MemoryError:
@@ -99,13 +105,3 @@ def _read(file: dict[str, Any], data: bytes, language: str, site_files: "SiteFil
     except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes
         return {"unit": "line", "faults": [(1, "damaged", {"fault": type(fault).__name__})]}
     return {"entries": parsed.entries, "synonyms": parsed.synonyms, "assumed": parsed.assumed}
-
-
-def _drop_privileges(user: int, group: int) -> None:
-    """Become another user for good, where the parent is root."""
-    with suppress(PermissionError):  # already an ordinary user, or a root without the right to become one
-        if os.getresuid() != (user, user, user):
-            if os.getresuid()[0] == 0:
-                os.setgroups([])
-            os.setresgid(group, group, group)
-            os.setresuid(user, user, user)

@@ -9,6 +9,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin
 
@@ -63,7 +64,14 @@ class SiteFiles:
             robots = websites.parse_robots(data.decode("utf-8", "replace"))
             return {"rules": robots.rules, "sitemaps": robots.sitemaps, "delay": robots.delay_s}
         if kind == "sitemap":
-            return self._sitemap(data)
+            if data.startswith(_GZIP):
+                data = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, MOST_UNPACKED)
+            is_index, addresses = websites.parse_sitemap(data.decode("utf-8", "replace"))
+            if not is_index:
+                return {"maps": [], "links": self._wanted(addresses)}
+            # Of a host's own sitemaps alone: an index that names thousands of others is no use.
+            own = (address for address in addresses if address.startswith(urljoin(self._site.url, "/")))
+            return {"maps": [*islice(own, websites.MOST_SITEMAPS)], "links": []}
         if kind == "stored":
             return {"links": self._page_links(name, websites.unpack(data))}
         content = read(data, charset)
@@ -72,16 +80,6 @@ class SiteFiles:
             return {"reason": "too_large", "links": [], "lines": 0, "content": None}
         text, encoded = sum(len(value) for _, value in content["lines"] if isinstance(value, str)), base64.b64encode(packed).decode()
         return {"reason": content["reason"], "links": self._page_links(name, content), "lines": lines, "text": text, "content": encoded}
-
-    def _sitemap(self, data: bytes) -> dict[str, Any]:
-        if data.startswith(_GZIP):
-            data = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, MOST_UNPACKED)
-        is_index, addresses = websites.parse_sitemap(data.decode("utf-8", "replace"))
-        if is_index:
-            # Of a host's own sitemaps alone: an index that names thousands of others is no use.
-            own = (address for address in addresses if address.startswith(urljoin(self._site.url, "/")))
-            return {"maps": [address for address, _ in zip(own, range(websites.MOST_SITEMAPS), strict=False)], "links": []}
-        return {"maps": [], "links": self._wanted(addresses)}
 
     def _page_links(self, name: str, content: dict[str, Any]) -> list[tuple[str, bool]]:
         base = websites.joined(name, content.get("base") or "")

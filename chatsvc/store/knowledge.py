@@ -66,10 +66,10 @@ def whole(connection: Connection, bot_id: str) -> Whole:
 def with_files(connection: Connection, bot_id: str, files: Sequence[FromFile], removed: Sequence[str] = ()) -> Whole:
     """Read a bot's knowledge as it will be with these files, and without the `removed` ones."""
     names, sources = [*(file.name for file in files), *removed], {source for file in files for source in file.sources}
-    kept = _whole(changes.read_rows(connection, bot_id, changes.LEFT, names, sources))
+    left = _whole(changes.read_rows(connection, bot_id, changes.LEFT, names, sources))
     return Whole(
-        [*kept.entries, *(entry for file in files for entry in file.entries)],
-        [*kept.synonyms, *(group for file in files for group in file.synonyms)],
+        [*left.entries, *(entry for file in files for entry in file.entries)],
+        [*left.synonyms, *(group for file in files for group in file.synonyms)],
     )
 
 

@@ -128,9 +128,9 @@ def decode(name, data):
     fds = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")]
     limits = [resource.getrlimit(one) for one in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
     raise RuntimeError(sys.stderr.write("") or json.dumps([dict(os.environ), fds, limits, os.getresuid(), os.getgroups()]))
-def read(name, data, language, site_files=None):
+def read(file, data, site_files):
     try:
-        decode(name, data)
+        decode(file, data)
     except RuntimeError as fault:
         return {{"unit": "line", "faults": [(1, "damaged", {{"fault": str(fault)}})]}}
 child._read = read
@@ -194,9 +194,10 @@ def test_the_binary_starts_itself_without_unpacking_again(monkeypatch: pytest.Mo
 
 
 def test_the_child_answers_a_line_a_file() -> None:
-    files = [{"name": "faq.md", "kind": ".md", "size": len(FAQ)}, {"name": "x.csv", "kind": ".csv", "size": 6}]
+    sizes = {"faq.md": len(FAQ), "x.csv": 6}
+    files = [{"name": name, "kind": Path(name).suffix, "size": size, "language": "en"} for name, size in sizes.items()]
     written = io.BytesIO()
-    child.answer({"language": "en", "files": files}, io.BytesIO(FAQ + b"alt: x"), written)
+    child.answer({"files": files}, io.BytesIO(FAQ + b"alt: x"), written)
     first, second = map(json.loads, written.getvalue().splitlines())
     assert first["entries"][0][0] == "When are you open?"
     assert second["faults"][0][0] == 1

@@ -83,23 +83,19 @@ class Sections:
             self._path.append((level, text))
         self._begin()
 
-    def asked(self, *, closes: bool) -> None:
-        """Open or close a list of questions; closing restores the headings around it."""
-        if not closes:
-            self._asking.append(list(self._path))
-        elif self._asking:
-            self._path = self._asking.pop()
-            self._begin()
-
     def take(self, kind: str, value: Any, number: int = 1) -> None:
         """Take a heading (its level and text), the edge of a list of questions, a question or a line.
 
-        A question alone is the heading of its section, until the next one.
+        A question alone is the heading of its section, until the next one. The end of a list restores the headings around it.
         """
         if kind == "heading":
             self.heading(*value)
+        elif kind == "asked" and not value:
+            self._asking.append(list(self._path))
         elif kind == "asked":
-            self.asked(closes=value)
+            if self._asking:
+                self._path = self._asking.pop()
+                self._begin()
         elif kind == "question":
             self.heading(QUESTION, value)
         elif not (value and self.labelled(number, value)):

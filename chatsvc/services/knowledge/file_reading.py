@@ -27,13 +27,14 @@ _SLOWDOWN = 5  # wall time for a second of processor time
 class GivenFile(NamedTuple):
     """A file to read. `kind` is its ending, or "robots", "sitemap", "page" or "stored" (a page's packed content) for one of a website.
 
-    `name` is the address of a website's file.
+    `name` is the address of a website's file. `language` is for entries whose language neither the file nor their text shows.
     """
 
     name: str
     data: bytes
     kind: str
     charset: str = ""
+    language: str = ""
 
 
 class FileReader:
@@ -47,11 +48,11 @@ class FileReader:
         self._process = self._start()
 
     def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file.
+        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file."""
+        return self.read_given([GivenFile(name, data, kind_of(name, data), language=language) for name, data in files])
 
-        `language` is for entries whose language neither the file nor their text shows.
-        """
-        results = self._results([GivenFile(name, data, kind_of(name, data)) for name, data in files], {"language": language})
+    def read_given(self, files: Sequence[GivenFile]) -> list[dict[str, Any]]:
+        results = self._results(files)
         errors = [result for result in results if isinstance(result, KnowledgeFileError)]
         if errors:
             faults = [{"file": error.source, "unit": error.unit, **asdict(fault)} for error in errors for fault in error.faults]
@@ -60,7 +61,7 @@ class FileReader:
 
     def read_site(self, files: Sequence[GivenFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
         """Return what each file of a website holds, as file_reader/website.py reads it; None for one that cannot be read."""
-        return [result if isinstance(result, dict) else None for result in self._results(files, {"language": "", "site": site})]
+        return [result if isinstance(result, dict) else None for result in self._results(files, site)]
 
     def close(self) -> None:
         """Kill the process; called from another thread, it ends `read` with a refusal."""
@@ -74,11 +75,11 @@ class FileReader:
         self.close()
         self._process.communicate()
 
-    def _results(self, files: Sequence[GivenFile], request: Mapping[str, Any]) -> list[dict[str, Any] | KnowledgeFileError]:
+    def _results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any] | KnowledgeFileError]:
         results: list[dict[str, Any] | KnowledgeFileError] = []
         while len(results) < len(files):
             rest = files[len(results) :]
-            lines, why = self._ask(rest, request)
+            lines, why = self._ask(rest, site)
             if self._closed:
                 raise refusals.reader_closed()
             results += [_result(file.name, json.loads(line)) for file, line in zip(rest, lines, strict=False)]
@@ -93,11 +94,11 @@ class FileReader:
                     results += [KnowledgeFileError(file.name, [FileFault(1, "not_read")]) for file in files[len(results) :]]
         return results
 
-    def _ask(self, files: Sequence[GivenFile], request: Mapping[str, Any]) -> tuple[list[bytes], str]:
+    def _ask(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None) -> tuple[list[bytes], str]:
         """Give the process these files. Return its lines, and why there are fewer of them than files."""
-        named = [{"name": file.name, "kind": file.kind, "size": len(file.data), "charset": file.charset} for file in files]
+        named = [{**file._asdict(), "data": None, "size": len(file.data)} for file in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
-        head = json.dumps({**request, "user": user, "group": group, "files": named}).encode()
+        head = json.dumps({"site": site, "user": user, "group": group, "files": named}).encode()
         patience, why = _START_S + _SLOWDOWN * sum(seconds(file.kind, len(file.data)) for file in files), "reader_ended"
         try:
             answer, _ = self._process.communicate(b"".join([head, b"\n", *(file.data for file in files)]), timeout=patience)

@@ -153,7 +153,8 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
     lost: list[tuple[float, Entry, list[str], int]] = []
     for done, (entry, questions) in enumerate(lists, start=1):
         results = [(question, index.search(question, entry.language)) for question in questions]
-        missed = [question for question, result in results if not _finds(result, entry)]
+        offered = ((question, result.hits[: {"answer": 1, "ask": 3}.get(result.decision, 0)]) for question, result in results)
+        missed = [question for question, hits in offered if entry.id not in {hit.entry.id for hit in hits}]
         yield from _overlaps(entry, results, known)
         if len(missed) >= max(_FEWEST, _MISSED * len(questions)):
             lost.append((len(missed) / len(questions), entry, missed, len(questions)))
@@ -162,11 +163,6 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
         examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
         facts = {"question": entry.question, "missed": len(missed), "of": of, "questions": examples}
         yield LintFinding("easily_missed", entry.id, None, facts)
-
-
-def _finds(result: SearchResult, entry: Entry) -> bool:
-    offered = {"answer": 1, "ask": 3}.get(result.decision, 0)
-    return any(hit.entry.id == entry.id for hit in result.hits[:offered])
 
 
 def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], known: Container[object]) -> Iterator[LintFinding]:

@@ -163,7 +163,18 @@ class _Reading:
         first = websites.page_address(self._site.url, self._site.url)
         if first and websites.is_wanted(self._site, first):
             self._add([(first, self._robots.allows(first))])
-        await self._read_sitemaps(origin)
+        maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
+        while maps and len(seen) < websites.MOST_SITEMAPS:
+            address = websites.joined(origin, maps.popleft())
+            if address in seen or not address.startswith(origin) or (seen and not maps and len(self._waiting) > 1):
+                continue
+            seen.add(address)
+            with suppress(FetchFailed):
+                answer = await self._fetch(address)
+                if answer.status == 200 and answer.kind not in _PAGES - {""}:
+                    (sitemap,) = await self._parse([GivenFile(address, answer.body, "sitemap")])
+                    maps.extendleft(sitemap["maps"] if sitemap else ())
+                    self._add(sitemap["links"] if sitemap else ())
         self._follows_links = len(self._waiting) <= 1
 
     async def _move_to(self, url: str) -> bool:
@@ -189,23 +200,6 @@ class _Reading:
                 raise _ReadingFailed("robots_unavailable")
             self._robots = Robots([(allowed, pattern) for allowed, pattern in rules["rules"]], rules["sitemaps"], rules["delay"])
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
-
-    async def _read_sitemaps(self, origin: str) -> None:
-        maps, seen = deque([*self._robots.sitemaps, "/sitemap.xml"]), set[str]()
-        while maps and len(seen) < websites.MOST_SITEMAPS:
-            address = websites.joined(origin, maps.popleft())
-            if address in seen or not address.startswith(origin) or (seen and not maps and len(self._waiting) > 1):
-                continue
-            seen.add(address)
-            try:
-                answer = await self._fetch(address)
-            except FetchFailed:
-                continue
-            if answer.status == 200 and answer.kind not in _PAGES - {""}:
-                (sitemap,) = await self._parse([GivenFile(address, answer.body, "sitemap")])
-                if sitemap is not None:
-                    maps.extendleft(sitemap["maps"])
-                    self._add(sitemap["links"])
 
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
         """Note addresses of pages, each with whether robots.txt allows it."""
@@ -313,21 +307,19 @@ class _Reading:
         results = dict(zip([file.name for file in files], await self._parse(files), strict=True)) if files else {}
         read = {file.name for file in files if file.kind == "page"}
         for index, page in enumerate(batch):
-            if page.url in read:
-                batch[index] = self._with_content(page, results[page.url])
+            result = results[page.url] if page.url in read else None
+            if result and result["content"] is not None:
+                self._lines, self._text = self._lines - result["lines"], self._text - result["text"]
+                state, content = "skipped" if result["reason"] else "read", base64.b64decode(result["content"])
+                batch[index] = page._replace(content=content, reason=result["reason"], state=state)
+            elif page.url in read:
+                batch[index] = self._failed(page.url, self._known.get(page.url), "too_large" if result else "unreadable")
             self._known[page.url] = batch[index]._replace(content=None)
         if self._follows_links:
             for result in results.values():
                 self._add(result["links"] if result else ())
         of = min(self._done + len(self._waiting), self._site.max_pages)
         await stored.save_pages(self._services.db, self._site, batch, self._done, of)
-
-    def _with_content(self, page: SitePage, result: dict[str, Any] | None) -> SitePage:
-        if result is None or result["content"] is None:
-            return self._failed(page.url, self._known.get(page.url), "too_large" if result else "unreadable")
-        self._lines, self._text = self._lines - result["lines"], self._text - result["text"]
-        state = "skipped" if result["reason"] else "read"
-        return page._replace(content=base64.b64decode(result["content"]), reason=result["reason"], state=state)
 
     async def _fetch(self, url: str, *validators: str | None, may_move: bool = False) -> FetchedPage:
         """Fetch at most one page in each pause."""
