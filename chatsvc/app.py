@@ -46,7 +46,7 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.timezones import use_newest_zones
 from chatsvc.web.listeners import Listeners
-from chatsvc.web.middlewares import for_own_paths, observe
+from chatsvc.web.middlewares import observe
 from chatsvc.widget import WebChannel
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _application(services: Services, interface: Interface) -> web.Application:
 
         outside = chatsvc.dashboard.Dashboard(services)
     application = outside.application()
-    application.middlewares[:] = [observe(services), for_own_paths(*application.middlewares)]
+    application.middlewares[:] = [observe(services, list(application.middlewares))]
     pages.mount(application)
     application.add_subapp(API_ROOT, interface.application())
     WebChannel(services).mount(application)

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from chatsvc import config
-from chatsvc.api.operations import SUPPORTED_ENDPOINTS
+from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import REQUEST_TYPES, Appointment, Request

@@ -1,20 +1,20 @@
-"""Parsing and validation of request data: body of POST /messages, Idempotency-Key, query parameters."""
+"""Data of requests and responses: the body of POST /messages, Idempotency-Key, query parameters, and JSON with its header fields."""
 
 import json
 import re
+from typing import Any
 
+import orjson
 from aiohttp import web
 
 from chatsvc.domain import errors, language
 from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import SendMessage
-from chatsvc.web import bodies
-from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge
+from chatsvc.domain.plans import Usd
 
-MAX_BODY = 64 * 1024
 MAX_MESSAGE = 4000
 MAX_USER_ID = 128
-BODY_TIMEOUT_S = 10.0
 FIELDS = ("chatbot_id", "message", "user_id", "language")
 _INTEGER = re.compile(r"-?[0-9]+")
 _VISIBLE = re.compile(r"[!-~]{1,255}")
@@ -23,18 +23,6 @@ _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 
 def _because(cause: str, **values: object) -> ProblemError:
     return errors.invalid_json(errors.because(cause, **values))
-
-
-async def read_body(request: web.Request) -> bytes:
-    """Read a body of 64 KiB at most. Raises `message_too_long`, and `invalid_json` for one that breaks off or is late."""
-    try:
-        return await bodies.read_body(request, MAX_BODY, BODY_TIMEOUT_S)
-    except BodyTooLarge:
-        raise errors.message_too_long(max_chars=MAX_MESSAGE) from None
-    except BodyTimeout:
-        raise _because("late") from None
-    except BodyBroken as fault:
-        raise _because("broken") from fault
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -112,3 +100,36 @@ def integer(text: str | None, default: int, most: int) -> int:
     if text.startswith("-") or not digits:
         return 1
     return most if len(digits) > 9 else min(int(digits), most)
+
+
+_HEADERS = {"Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store"}  # nothing names the software
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, Usd):
+        return orjson.Fragment(value.text)
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def respond(status: int, content: object, request_id: str, slot: Slot | None) -> web.Response:
+    """Make a JSON response. `slot` gives the three rate-limit headers (help/interface.md 7), None for paths outside of the interface."""
+    body = orjson.dumps(content, default=_other)  # dollars with all six fractional digits
+    headers = {**_HEADERS, "X-Request-Id": request_id}
+    if slot is not None:
+        headers["X-RateLimit-Limit"] = str(slot.limit)
+        headers["X-RateLimit-Remaining"] = str(slot.remaining)
+        headers["X-RateLimit-Reset"] = str(slot.reset)
+    return web.Response(status=status, body=body, headers=headers)
+
+
+def refusal(fault: ProblemError, request_id: str, slot: Slot | None, now_ms: int) -> web.Response:
+    """Make the response to a refusal: `WWW-Authenticate` on 401, `Retry-After` on 429, `Allow` on 405."""
+    response = respond(fault.problem.status, fault.as_json(), request_id, slot)
+    match fault.problem.status:
+        case 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        case 405:
+            response.headers["Allow"] = ", ".join(fault.extra["allow"])  # type: ignore[arg-type]  # the error table says so
+        case 429 if slot is not None:
+            response.headers["Retry-After"] = str(max(1, slot.reset - now_ms // 1000))
+    return response

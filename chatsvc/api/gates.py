@@ -37,19 +37,14 @@ class RequestContext:
             raise RuntimeError("an operation was reached without passing the gates")
         return self.account
 
-    async def rate_limit(self) -> Slot:
-        """Return the values of the rate-limit headers (help/interface.md 7). It does not matter whether a slot was taken."""
-        if self.slot is not None:
-            return self.slot
+    async def peek(self) -> Slot:
+        """Return the values of the rate-limit headers (help/interface.md 7) where no slot was taken."""
         now = self.services.clock()
         try:
             account_id = self.account.account.id if self.account else ""
             return await self.limiter.peek(self.key_id or None, now, account_id)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
-
-    async def counted(self) -> AccountState:
-        return await self.services.account_cache.counted(self.state)
 
 
 Gate = Callable[[RequestContext], Awaitable[None]]
@@ -117,7 +112,7 @@ async def pass_gates(context: RequestContext) -> None:
         except ProblemError as problem:
             refusal = problem
         account = context.account
-        version = (await context.rate_limit()).version if account else None
+        version = (context.slot or await context.peek()).version if account else None
         if account is None or version is None or context.services.account_cache.confirm(account, version):
             break
         context.key_id, context.account = "", None

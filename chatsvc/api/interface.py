@@ -1,27 +1,110 @@
-"""Front end of the REST interface: gates, routing, operation, response. Every refusal becomes HTTP here."""
+"""Front end of the REST interface: gates, routing, the six operations (help/interface.md 5). Every refusal becomes HTTP here."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from chatsvc.api import bodies, operations, render
+from chatsvc.api import bodies
 from chatsvc.api.gates import RequestContext, pass_gates
-from chatsvc.domain import errors
+from chatsvc.domain import errors, shapes
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import RateLimiter, untouched
-from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.domain.paging import DEFAULT_LIMIT, MAX_LIMIT, Listing
+from chatsvc.domain.shapes import Json
+from chatsvc.services.accounts import analytics, bots
+from chatsvc.services.conversations import conversations
+from chatsvc.services.messages import messages
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.faults import HttpFault
+from chatsvc.web.bodies import read_body
+from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge, HttpFault
 from chatsvc.web.requests import INFO
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 API_ROOT = "/api"
 VERSION = "/v2"
+MAX_BODY = 64 * 1024
+BODY_TIMEOUT_S = 10.0
 _CONTEXT = web.RequestKey("context", RequestContext)
+
+
+def _listed(page: Listing[T], shape: Callable[[T], Json]) -> Json:
+    """Return a page with its `pagination` (help/interface.md 4)."""
+    pagination = {
+        "limit": page.limit,
+        "returned": len(page.items),
+        "total": page.total,
+        "has_more": page.next_cursor is not None,
+        "next_cursor": page.next_cursor,
+    }
+    return {"data": list(map(shape, page.items)), "pagination": pagination}
+
+
+async def list_chatbots(context: RequestContext) -> Json:
+    """GET /chatbots (help/interface.md 5.1)."""
+    query, state = context.request.query, await context.services.account_cache.counted(context.state)
+    limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
+    return _listed(bots.page(context.services, state, limit, query.get("cursor")), shapes.chatbot)
+
+
+async def get_chatbot(context: RequestContext) -> Json:
+    """GET /chatbots/{id} (help/interface.md 5.2)."""
+    state = await context.services.account_cache.counted(context.state)
+    return {"data": shapes.chatbot(bots.find(state, context.request.match_info["id"]))}
+
+
+async def send_message(context: RequestContext) -> Json:
+    """POST /messages (help/interface.md 5.3)."""
+    message = bodies.parse_message(context.body)
+    key = bodies.idempotency_key(context.request)
+    return {"data": shapes.exchange(await messages.send(context.services, context.state, message, idempotency_key=key))}
+
+
+async def list_conversations(context: RequestContext) -> Json:
+    """GET /conversations (help/interface.md 5.4)."""
+    query = context.request.query
+    limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
+    filters = {name: query.get(name) for name in ("chatbot_id", "channel")}
+    page = await conversations.page(context.services, context.state, limit, query.get("cursor"), **filters)
+    return _listed(page, shapes.conversation)
+
+
+async def get_conversation(context: RequestContext) -> Json:
+    """GET /conversations/{id} (help/interface.md 5.5)."""
+    limit = bodies.integer(context.request.query.get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
+    thread = await conversations.find(context.services, context.state, context.request.match_info["id"], limit)
+    return {"data": shapes.conversation_detail(thread.conversation, thread.messages)}
+
+
+async def get_analytics(context: RequestContext) -> Json:
+    """GET /analytics (help/interface.md 5.6)."""
+    state = await context.services.account_cache.counted(context.state)
+    days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
+    return {"data": shapes.analytics(await analytics.summary(context.services, state, days))}
+
+
+Operation = Callable[[RequestContext], Awaitable[Json]]
+
+ROUTES: tuple[tuple[str, str, Operation], ...] = (
+    ("GET", "/chatbots", list_chatbots),
+    ("GET", "/chatbots/{id}", get_chatbot),
+    ("POST", "/messages", send_message),
+    ("GET", "/conversations", list_conversations),
+    ("GET", "/conversations/{id}", get_conversation),
+    ("GET", "/analytics", get_analytics),
+)
+SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
+
+
+def unknown_endpoint(request: web.Request) -> ProblemError:
+    """Return the refusal of a path or method that no operation has."""
+    return errors.unknown_endpoint(method=request.method, path=request.rel_url.raw_path, supported_endpoints=SUPPORTED_ENDPOINTS)
 
 
 class Interface:
@@ -35,7 +118,7 @@ class Interface:
     def application(self) -> web.Application:
         """Return the application that is mounted at API_ROOT."""
         app = web.Application(middlewares=[self._answer])
-        for method, path, operation in operations.ROUTES:
+        for method, path, operation in ROUTES:
             # An id may be anything: what is no id of the account is not found.
             app.router.add_route(method, VERSION + path.replace("{id}", "{id:[^/]+}"), partial(self._perform, operation))
         return app
@@ -49,39 +132,38 @@ class Interface:
             if refusal is not None:
                 raise refusal
             await pass_gates(context)
-            self._check_capacity(context.state)
+            self._check_capacity(context)
             if isinstance(misrouted, web.HTTPMethodNotAllowed):
                 raise errors.method_not_allowed(allow=sorted(misrouted.allowed_methods))
             if misrouted is not None:
-                raise operations.unknown(request.method, request.rel_url.raw_path)
+                raise unknown_endpoint(request)
             return await handler(request)
         except ProblemError as problem:
             return await self._refuse(context, problem)
+        except HttpFault as fault:
+            return await self._refuse(context, _problem(fault))
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
             return await self._refuse(context, errors.service_unavailable())
-        except HttpFault as fault:
-            request[INFO].error = _problem(fault).problem.code
-            return self.refuse_unparsed(fault, request[INFO].id)
         except Exception:
             log.exception("unexpected fault")
             return await self._refuse(context, errors.internal_error())
         finally:
             del request[_CONTEXT]  # the two hold each other
 
-    async def _perform(self, operation: operations.Operation, request: web.Request) -> web.Response:
+    async def _perform(self, operation: Operation, request: web.Request) -> web.Response:
         context = request[_CONTEXT]
         if request.method == "POST":
-            context.body = await bodies.read_body(request)
+            context.body = await read_body(request, MAX_BODY, BODY_TIMEOUT_S)
             # Counted from now on: a half-sent body keeps nobody out.
-            self._check_capacity(context.state)
+            self._check_capacity(context)
         with self._services.tallies.in_flight_of(context.state.account.id):
-            body = await operation(context)
-        return render.respond(200, body, request[INFO].id, context.slot)
+            content = await operation(context)
+        return bodies.respond(200, {"success": True, **content}, request[INFO].id, context.slot)
 
-    def _check_capacity(self, state: AccountState) -> None:
+    def _check_capacity(self, context: RequestContext) -> None:
         """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
-        if not self._services.tallies.has_room(state.account.id, self._services.config.limits.max_in_flight):
+        if not self._services.tallies.has_room(context.state.account.id, self._services.config.limits.max_in_flight):
             raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> web.Response:
@@ -93,15 +175,19 @@ class Interface:
             log.error("%s: %s", problem, cause, exc_info=None if isinstance(cause, StoreUnavailable) else cause)
         if problem.problem.status == 401:
             log.info("%s: %s", problem, info.client_address)
-        return render.problem(problem, info.id, await context.rate_limit(), self._services.clock())
+        return bodies.refusal(problem, info.id, context.slot or await context.peek(), self._services.clock())
 
     def refuse_unparsed(self, fault: HttpFault, request_id: str) -> web.Response:
-        """Word a fault of HTTP as the interface's JSON, also of bytes that never became a request."""
+        """Word a fault of bytes that never became a request as the interface's JSON."""
         now = self._services.clock()
-        return render.problem(_problem(fault), request_id, untouched(self._limiter.limit, now), now)
+        return bodies.refusal(_problem(fault), request_id, untouched(self._limiter.limit, now), now)
 
 
 def _problem(fault: HttpFault) -> ProblemError:
+    """Return a fault of HTTP as a problem of the interface."""
+    if isinstance(fault, BodyTooLarge):
+        return errors.message_too_long(max_chars=bodies.MAX_MESSAGE)
     if fault.status < 500:
-        return errors.invalid_json(errors.because("head"))
+        causes = {BodyTimeout: "late", BodyBroken: "broken"}
+        return errors.invalid_json(errors.because(causes.get(type(fault), "head")))
     return errors.service_unavailable() if fault.status == 503 else errors.internal_error()

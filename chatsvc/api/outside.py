@@ -7,8 +7,8 @@ from functools import partial
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from chatsvc.api import BASE_PATH, openapi, operations, render
-from chatsvc.api.interface import API_ROOT, Interface
+from chatsvc.api import BASE_PATH, bodies, openapi
+from chatsvc.api.interface import API_ROOT, Interface, unknown_endpoint
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.services.conversations import calendar
@@ -51,7 +51,7 @@ class Outside:
         try:
             return await handler(request)
         except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
-            return self._refuse(operations.unknown(request.method, request.rel_url.raw_path), request)
+            return self._refuse(unknown_endpoint(request), request)
         except ProblemError as problem:
             return self._refuse(problem, request)
         except StoreUnavailable as fault:
@@ -63,7 +63,7 @@ class Outside:
             request[INFO].route = f"GET {request.path}"
             raise errors.method_not_allowed(allow=METHODS)
         status, content = await page()
-        return render.respond(status, render.encode(content), request[INFO].id, None)
+        return bodies.respond(status, content, request[INFO].id, None)
 
     async def _nothing(self, _: web.Request) -> web.Response:
         raise web.HTTPNotFound
@@ -89,7 +89,7 @@ class Outside:
     def _refuse(self, problem: ProblemError, request: web.Request) -> web.Response:
         info = request[INFO]
         info.error = problem.problem.code
-        return render.problem(problem, info.id, None, self._services.clock())
+        return bodies.refusal(problem, info.id, None, self._services.clock())
 
     def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
         """Word a fault."""

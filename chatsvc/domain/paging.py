@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from chatsvc.domain import errors, refusals
-from chatsvc.domain.shapes import Json
 
 T = TypeVar("T")
 MOST = 1000
@@ -74,22 +73,12 @@ MAX_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[T]):
-    """The items of one page with what `pagination` says of them."""
+    """The items of one page with its limit, the total of the list, and the cursor of the next page."""
 
     items: list[T]
     limit: int
     total: int
     next_cursor: str | None
-
-    def pagination(self) -> Json:
-        """Return the `pagination` object of help/interface.md 4."""
-        return {
-            "limit": self.limit,
-            "returned": len(self.items),
-            "total": self.total,
-            "has_more": self.next_cursor is not None,
-            "next_cursor": self.next_cursor,
-        }
 
 
 MAX_DEPTH = 10_000

@@ -5,10 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from aiohttp import web
-
 _PORT = re.compile(r"\A(?:\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+)")
-_UNKNOWN = "unknown"
 _IPV6_SHARE = 64  # bits of an IPv6 address that one customer of a provider usually holds
 
 Address = IPv4Address | IPv6Address
@@ -30,14 +27,16 @@ class ClientAddresses:
         """Whether connections from this address are a trusted proxy's."""
         return self._by_socket or bool(self._trusted and peer and _is_trusted(_parse(peer), self._trusted))
 
-    def of(self, request: web.BaseRequest, peer: str | None) -> str:
-        """Return the client address of a request on a connection of `peer`, or "unknown"."""
-        peer = peer or _UNKNOWN
-        if not self._trusted and not self._by_socket:
-            return peer
-        x_forwarded_for, forwarded = (request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded"))
-        client = behind(peer, x_forwarded_for, forwarded, self._trusted, by_socket=self._by_socket)
-        return str(client) if client else peer
+    def behind(self, proxy: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str]) -> str:
+        """Return the rightmost forwarded address that is no trusted proxy's. A client may have written all left of it.
+
+        It is the proxy's own where its fields are unusable, and where both fields are present and disagree: a proxy sets one of them
+        and may pass on its client's other one.
+        """
+        given = ((x_forwarded_for, _parse), (forwarded, _parse_element))
+        answers = {_rightmost(lines, self._trusted, read) for lines, read in given if lines}
+        client = answers.pop() if len(answers) == 1 else None
+        return str(client or proxy)
 
 
 @lru_cache(maxsize=4096)
@@ -47,20 +46,6 @@ def share_of(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed, _IPV6_SHARE), strict=False))
     return str(parsed or address)
-
-
-def behind(
-    peer: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str], trusted: Networks, *, by_socket: bool = False
-) -> Address | None:
-    """Return the rightmost forwarded address that is no trusted proxy's. A client may have written all left of it.
-
-    None where the peer is not trusted or its fields are unusable, and where both fields are present and disagree: a proxy sets
-    one of them and may pass on its client's other one.
-    """
-    if not by_socket and not _is_trusted(_parse(peer), trusted):
-        return None
-    answers = [_rightmost(lines, trusted, read) for lines, read in ((x_forwarded_for, _parse), (forwarded, _parse_element)) if lines]
-    return answers[0] if len(set(answers)) == 1 else None
 
 
 def _rightmost(lines: Sequence[str], trusted: Networks, read: Callable[[str], Address | None]) -> Address | None:

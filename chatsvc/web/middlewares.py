@@ -1,7 +1,7 @@
 """Middlewares of all front ends: the access log with the metrics, and the wording of faults."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -18,10 +18,10 @@ log = logging.getLogger(__name__)
 API_PREFIX = "/api/v2"  # left out of the names of routes
 
 
-def observe(services: Services) -> Middleware:
+def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
     """Return the middleware that counts each request, and writes a line where `log.access` is set.
 
-    Routes are named by their template, never by their path.
+    Routes are named by their template, never by their path. Requests of mounted applications do not pass the middlewares `own`.
     """
 
     @web.middleware
@@ -29,6 +29,9 @@ def observe(services: Services) -> Middleware:
         info, resource = request[INFO], request.match_info.route.resource
         if resource is not None:
             info.route = f"{'GET' if request.method == 'HEAD' else request.method} {resource.canonical.removeprefix(API_PREFIX)}"
+        if request.match_info.apps[-1] is request.app:
+            for middleware in reversed(own):
+                handler = partial(middleware, handler=handler)
         began = perf_counter()
         response = await handler(request)
         seconds = perf_counter() - began
@@ -64,16 +67,3 @@ def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) 
             return refuse(HandlerFailed(), request)
 
     return wording
-
-
-def for_own_paths(*middlewares: Middleware) -> Middleware:
-    """Return middlewares as one that leaves the requests of mounted applications alone."""
-
-    @web.middleware
-    async def choosing(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.match_info.apps[-1] is request.app:
-            for middleware in reversed(middlewares):
-                handler = partial(middleware, handler=handler)
-        return await handler(request)
-
-    return choosing

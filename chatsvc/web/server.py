@@ -108,7 +108,10 @@ class HttpServer:
         connection = request.protocol
         if not isinstance(connection, HttpConnection):
             raise TypeError("a request came on a connection of another kind")
-        info = request[INFO] = RequestInfo(self.addresses.of(request, connection.peer), self.limits, connection)
+        client = connection.peer or "unknown"
+        if connection.is_proxy:
+            client = self.addresses.behind(client, *(request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded")))
+        info = request[INFO] = RequestInfo(client, self.limits, connection)
         logged_request_id.set(info.id)
         if connection.fault is not None or not _is_clear(request):
             return self.refuse(connection.fault or BadRequest("ambiguous head"), connection.peer, info.id)

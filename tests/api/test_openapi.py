@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import ClientSession
 
 from chatsvc.api import BASE_PATH, bodies, openapi
-from chatsvc.api.operations import SUPPORTED_ENDPOINTS
+from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
 from chatsvc.domain import language, paging
 from chatsvc.domain.errors import PROBLEMS

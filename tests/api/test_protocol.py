@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-from chatsvc.api import bodies
+from chatsvc.api import interface
 from chatsvc.app import App
 from chatsvc.domain import errors
 from chatsvc.web import connection
 from tests.api.conftest import Connect
-from tests.api.support import Wire, assert_headers, envelope, names, request, until
+from tests.api.support import Wire, assert_headers, envelope, names, request, standing, until
 from tests.conftest import Caller
 from tests.fakes import ScriptedEngine
 
@@ -33,7 +33,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.3)
     monkeypatch.setattr(connection, "KEEPALIVE_S", 1.0)
     monkeypatch.setattr(connection, "LINGER_S", 0.3)
-    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(interface, "BODY_TIMEOUT_S", 0.3)
 
 
 def _message(caller: Caller) -> bytes:
@@ -172,7 +172,7 @@ async def test_a_body_whose_chunks_break_is_refused_and_closed(
 
 
 async def test_a_body_that_does_not_arrive_in_time_is_400_and_closed(caller: Caller, connect: Connect) -> None:
-    async def late(remaining: int, line: str, begun: bytes) -> None:
+    async def late(line: str, begun: bytes) -> int:
         wire = await connect()
         await wire.send(request("POST", "/api/v2/messages", caller, line) + begun)
         began = time.monotonic()
@@ -180,15 +180,14 @@ async def test_a_body_that_does_not_arrive_in_time_is_400_and_closed(caller: Cal
         assert 0.25 < time.monotonic() - began < 20
         assert answer.status == 400
         assert answer.json == envelope("invalid_json", LATE)
+        remaining = standing(answer)[1]
         assert_headers(answer, limit=100_000, remaining=remaining, also={"Connection": "close"})
         assert await wire.is_closed()
+        return remaining
 
-    closing: list[asyncio.Task[None]] = []
-    for line in ("Content-Length: 500", "Transfer-Encoding: chunked"):
-        for begun in (b"", b'5\r\n{"mes\r\n'):
-            closing.append(asyncio.create_task(late(99_999 - len(closing), line, begun)))
-            await asyncio.sleep(0.02)
-    await asyncio.gather(*closing)
+    lines = ("Content-Length: 500", "Transfer-Encoding: chunked")
+    remaining = await asyncio.gather(*(late(line, begun) for line in lines for begun in (b"", b'5\r\n{"mes\r\n')))
+    assert sorted(remaining) == [99_996, 99_997, 99_998, 99_999]
 
 
 async def test_a_body_behind_a_slow_answer_is_read_when_it_is_its_turn(caller: Caller, connect: Connect, engine: ScriptedEngine) -> None:
@@ -484,7 +483,7 @@ async def test_who_sends_no_more_is_answered_all_the_same(
 async def test_who_sends_no_more_within_a_body_is_told_at_once(
     caller: Caller, connect: Connect, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 60)
+    monkeypatch.setattr(interface, "BODY_TIMEOUT_S", 60)
     wire = await connect()
     await wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller))[:-1])
     wire.send_no_more()

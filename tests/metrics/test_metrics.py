@@ -13,7 +13,7 @@ import pytest
 from aiohttp import ClientSession
 from prometheus_client.parser import text_string_to_metric_families
 
-from chatsvc.api.operations import SUPPORTED_ENDPOINTS
+from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
 from chatsvc.config import Config, Metrics
 from chatsvc.domain.errors import CommandError
