@@ -9,11 +9,10 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from chatsvc.domain import opening_hours, profiles, times
-from chatsvc.domain.captures import BotAppointment
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 
 DAY_MINUTES = 24 * 60
-MINUTE_MS = 60_000
 _USUAL = (8 * 60, 19 * 60)
 """What is shown of a day where nobody has said when the business is open."""
 
@@ -24,7 +23,7 @@ class Block(NamedTuple):
     `is_over`: more are at the same time than the bot takes.
     """
 
-    appointment: BotAppointment
+    item: InboxItem
     begin: datetime
     end: datetime
     first: int
@@ -70,24 +69,25 @@ class Grid(NamedTuple):
 def lay_out(
     days: Sequence[date],
     bots: Iterable[Bot],
-    appointments: Sequence[BotAppointment],
+    items: Sequence[InboxItem],
     zone: ZoneInfo,
-    person_of: Callable[[BotAppointment], str] | None,
+    person_of: Callable[[InboxItem], str] | None,
 ) -> Grid:
     """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
     known = {bot.id: bot for bot in bots}
-    starts = [datetime.fromtimestamp(each.appointment.begins_at / 1000, UTC).astimezone(zone) for each in appointments]
-    is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for start in starts)
+    starts = [(item, datetime.fromtimestamp(item.appointment.begins_at / 1000, UTC).astimezone(zone)) for item in items if item.appointment]
+    is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for _, start in starts)
     step = 15 if is_exact else 30
-    persons = sorted({person_of(each) for each in appointments}, key=lambda name: (not name, name)) if person_of else []
+    persons = sorted({person_of(item) for item in items}, key=lambda name: (not name, name)) if person_of else []
     columns: dict[tuple[date, str], Column] = {}
     for day in days:
         hours = _open(day, known.values(), zone)
         columns |= {(day, person): Column(day, person, hours) for person in persons or [""]}
-    blocks = [_block(each, known, appointments, start, step) for each, start in zip(appointments, starts, strict=True)]
-    for block in sorted(blocks, key=lambda block: block.begin):
-        column = columns.get((block.begin.date(), person_of(block.appointment) if person_of else ""))
+    for item, begin in sorted(starts, key=lambda start: start[1]):
+        column = columns.get((begin.date(), person_of(item) if person_of else ""))
         if column is not None:
+            beside = [start for other, start in starts if other.bot_id == item.bot_id]
+            block = _block(item, known.get(item.bot_id), begin, beside, step)
             free = next((lane for lane in column.lanes if lane[-1].behind <= block.first), None)
             if free is None:
                 column.lanes.append([block])
@@ -98,21 +98,17 @@ def lay_out(
     return Grid(shown, _table(shown, step, zone), 60 // step, over)
 
 
-def _block(each: BotAppointment, bots: dict[str, Bot], others: Sequence[BotAppointment], begin: datetime, step: int) -> Block:
-    bot, instant = bots.get(each.bot_id), each.appointment.begins_at
+def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[datetime], step: int) -> Block:
+    """Make the block of an appointment; `starts` are those of all appointments of its bot."""
     minutes = bot.appointment_minutes if bot else 30
-    length = minutes * MINUTE_MS
-    beside = [
-        other.appointment.begins_at
-        for other in others
-        if other.bot_id == each.bot_id and abs(other.appointment.begins_at - instant) < length
-    ]
-    most = max(sum(start <= moment < start + length for start in beside) for moment in beside if moment >= instant)
+    # Instants, since clocks may be set back meanwhile.
+    instant, length_s = begin.timestamp(), minutes * 60
+    beside = [start.timestamp() for start in starts if abs(start.timestamp() - instant) < length_s]
+    most = max(sum(start <= moment < start + length_s for start in beside) for moment in beside if moment >= instant)
     minute = begin.hour * 60 + begin.minute
     first = minute // step
     behind = max(first + 1, min(-(-(minute + minutes) // step), DAY_MINUTES // step))
-    end = begin + timedelta(minutes=minutes)
-    return Block(each, begin, end, first, behind, most > (bot.appointments_at_once if bot else 1))
+    return Block(item, begin, begin + timedelta(minutes=minutes), first, behind, most > (bot.appointments_at_once if bot else 1))
 
 
 def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:

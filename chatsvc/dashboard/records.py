@@ -9,7 +9,7 @@ from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
-from chatsvc.domain.captures import BotAppointment, InboxItem, Request
+from chatsvc.domain.captures import InboxItem, Request
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot, Conversation
 from chatsvc.domain.paging import ResultPage
@@ -61,7 +61,7 @@ def history(request: Request) -> list[dict[str, Any]]:
     return changes
 
 
-async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem | BotAppointment] = ()) -> dict[str, Any]:
+async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem] = ()) -> dict[str, Any]:
     """Return what the templates of records need; `items` are those to decide on, `typed` the fields of a refused form."""
     may_edit, bots = page.may("request.set"), await bots_of(page)
     return {
@@ -86,7 +86,7 @@ async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMes
     """
     conversation, message = page.query.get("conversation", ""), page.query["message"]
     shown: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
-    if shown.conversation.chatbot_id != bot.id:
+    if shown.view.conversation.chatbot_id != bot.id:
         raise refusals.conversation_not_found(conversation=conversation)
     ids = [entry.message.id if entry.message.role in roles else None for entry in shown.messages]
     return shown.messages, ids.index(message) if message in ids else None

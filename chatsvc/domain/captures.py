@@ -320,13 +320,3 @@ class InboxItem(NamedTuple):
     deliveries: tuple[Delivery, ...]
     user_id: str = ""
     changes: tuple[Request, ...] = ()
-
-
-class BotAppointment(NamedTuple):
-    """An appointment with its bot and its conversation."""
-
-    appointment: Appointment
-    bot_id: str
-    conversation_id: str
-    channel: str
-    user_id: str

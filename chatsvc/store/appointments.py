@@ -18,11 +18,11 @@ MOST_OF_A_CALENDAR = 2000
 """Appointments that a feed has."""
 # Statuses of a request whose appointment has this status: there is one status to set.
 _OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
+_READ = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request"
 _FIND = f"""
     SELECT a.number, r.id, r.conversation FROM appointments a JOIN requests r ON r.number = a.request
     WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("bot_id", "a.bot_id")}
 """
-_READ = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
 
 
 class AppointmentMove(NamedTuple):
@@ -152,7 +152,8 @@ def _announce(
 
 
 def _appointment(connection: Connection, number: int) -> Appointment:
-    return captures.appointments_of(connection.execute(_READ, (number,)))[0]
+    row = connection.execute(f"{_READ} WHERE a.number = ?", (number,)).fetchone()
+    return captures.appointment_of(row)
 
 
 @writes
@@ -167,11 +168,6 @@ def add(connection: Connection, message: NewMessage, request: Request, appointme
 @reads
 def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
     """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
-    rows = connection.execute(
-        f"""
-        SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
-        WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT {MOST_OF_A_CALENDAR}
-        """,
-        (bot_id, since),
-    )
-    return captures.appointments_of(rows.fetchall())
+    upcoming = f"{_READ} WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT ?"
+    rows = connection.execute(upcoming, (bot_id, since, MOST_OF_A_CALENDAR)).fetchall()
+    return [captures.appointment_of(row) for row in rows]

@@ -4,7 +4,7 @@ store/inbox.py lists, filters and searches them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -94,11 +94,14 @@ def write(connection: Connection, bot_id: str, conversation: int, capture: NewCa
             created = webhooks.add_event(connection, Event(0, bot_id, name, record_id, text, r.created_at, created), state)
 
 
-def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
-    return [
-        Appointment(id=row[0], request=Request(*row[6:24]), status=row[1], date=row[2], time=row[3], begins_at=row[4], created_at=row[5])
-        for row in rows
-    ]
+def appointment_of(row: Sequence[Any]) -> Appointment:
+    """Return the appointment of a row of APPOINTMENT and REQUEST."""
+    return Appointment(row[0], Request(*row[6:]), *row[1:6])
+
+
+def record_of(row: Sequence[Any]) -> tuple[Request, Appointment | None]:
+    """Return the request of a row of APPOINTMENT and REQUEST, and the appointment that belongs to it."""
+    return Request(*row[6:]), appointment_of(row) if row[0] is not None else None
 
 
 @dataclass
@@ -226,7 +229,7 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
         """,
         (conversation, limit),
     ).fetchall()
-    return tuple(as_captured(Request(*row[6:]), appointments_of([row])[0] if row[0] else None) for row in reversed(rows))
+    return tuple(as_captured(*record_of(row)) for row in reversed(rows))
 
 
 class CaptureChange(NamedTuple):

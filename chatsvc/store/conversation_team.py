@@ -1,18 +1,22 @@
-"""Queries for the team's own records of conversations and visitors, and its saved replies.
+"""Queries for the team's own records of conversations and visitors, its saved replies, and a conversation's page.
 
-Those of a conversation are notes, assignee, labels, what is set aside and seen; those of a visitor contact data and a note.
+The records of a conversation are notes, assignee, labels, what is set aside and seen; those of a visitor contact data and a note.
+Scopes (`accounts`) are None for all accounts; a conversation that is in none of them raises `conversation_not_found`.
 """
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import hand_off
-from chatsvc.domain.models import Conversation, Note, Person, SavedReply
-from chatsvc.store.conversations import COLUMNS, FIND
-from chatsvc.store.database import Connection, Database, change_any, reads, writes
-from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
+from chatsvc.domain.captures import InboxItem
+from chatsvc.domain.models import CHANNELS, Conversation, Message, Note, Person, SavedReply
+from chatsvc.store import inbox
+from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE, owned, update
+from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
+from chatsvc.store.owners import Accounts
+from chatsvc.store.search_queries import UNREAD_MESSAGES
 
 NOTES = ", ".join(f"n.{name}" for name in Note._fields)
 
@@ -31,40 +35,27 @@ class TeamRecords(NamedTuple):
 
 
 @writes
-def add_note(connection: Connection, accounts: Accounts, conversation_id: str, author: str, text: str, created_at: int) -> Note | None:
-    """Store a note on a conversation. `accounts` is the scope, None for all; returns None where there is none."""
-    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    if row is None:
-        return None
+def add_note(connection: Connection, accounts: Accounts, conversation_id: str, author: str, text: str, created_at: int) -> Note:
+    """Store a note on a conversation."""
+    _, number = owned(connection, accounts, conversation_id)
     note = Note(str(uuid.uuid4()), author, text, created_at)
-    connection.execute(
-        "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)", (row[-1], *note)
-    )
+    insert = "INSERT INTO conversation_notes (conversation, id, author, text, created_at) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(insert, (number, *note))
     return note
 
 
 @writes
-def assign(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str | None) -> Conversation | None:
-    """Set the assignee of a conversation, None for nobody. `accounts` is the scope, None for all."""
-    row = connection.execute(
-        f"UPDATE conversations SET assignee = ?3 WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}",
-        (listed(accounts), conversation_id, operator_id),
-    ).fetchone()
-    return Conversation(*row) if row else None
+def assign(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str | None) -> Conversation:
+    """Set the assignee of a conversation, None for nobody."""
+    return update(connection, owned(connection, accounts, conversation_id)[1], assignee=operator_id)
 
 
 @writes
-def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int | None, until: int | None) -> Conversation | None:
-    """Set a conversation aside: until a time, without one as done, and without `now` not any more. `accounts` is None for all."""
-    row = connection.execute(
-        f"""
-        UPDATE conversations SET set_aside_at = CASE WHEN CAST(?3 AS BIGINT) IS NOT NULL THEN max(CAST(?3 AS BIGINT), last_message_at) END,
-            set_aside_until = CAST(?4 AS BIGINT)
-        WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING {COLUMNS}
-        """,
-        (listed(accounts), conversation_id, now, until),
-    ).fetchone()
-    return Conversation(*row) if row else None
+def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int | None, until: int | None) -> Conversation:
+    """Set a conversation aside: until a time, without one as done, and without `now` not any more."""
+    conversation, number = owned(connection, accounts, conversation_id)
+    since = None if now is None else max(now, conversation.last_message_at)
+    return update(connection, number, set_aside_at=since, set_aside_until=until)
 
 
 async def wake(db: Database, now: int) -> None:
@@ -79,20 +70,12 @@ async def wake(db: Database, now: int) -> None:
 
 
 @writes
-def put_labels(
-    connection: Connection, accounts: Accounts, conversation_id: str, change: Callable[[list[str]], list[str]]
-) -> Conversation | None:
-    """Give a conversation the labels that `change` makes of its present ones. `accounts` is None for all."""
-    find = f"SELECT labels FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
-    row = connection.execute(find, (listed(accounts), conversation_id)).fetchone()
-    if row is None:
-        return None
-    labels = change(labels_of(row[0]))
-    changed = connection.execute(
-        f"UPDATE conversations SET labels = ? WHERE id = ? RETURNING {COLUMNS}",
-        (json.dumps(labels, ensure_ascii=False) if labels else None, conversation_id),
-    ).fetchone()
-    return Conversation(*changed)
+def put_labels(connection: Connection, accounts: Accounts, conversation_id: str, change: Callable[[list[str]], list[str]]) -> Conversation:
+    """Give a conversation the labels that `change` makes of its present ones."""
+    _, number = owned(connection, accounts, conversation_id)
+    (text,) = connection.execute("SELECT labels FROM conversations WHERE number = ?", (number,)).fetchone()
+    labels = change(labels_of(text))
+    return update(connection, number, labels=json.dumps(labels, ensure_ascii=False) if labels else None)
 
 
 @reads
@@ -114,21 +97,12 @@ def labels(connection: Connection, account_id: str) -> list[str]:
 def see(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str, message: int) -> None:
     """Store that an operator has seen a conversation up to a message (its number)."""
     connection.execute(
-        f"""
-        INSERT INTO conversation_views (operator_id, conversation, message)
-        SELECT CAST(?3 AS TEXT), number, CAST(?4 AS BIGINT) FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}
+        """
+        INSERT INTO conversation_views (operator_id, conversation, message) VALUES (?, ?, ?)
         ON CONFLICT (operator_id, conversation) DO UPDATE SET message = max(conversation_views.message, excluded.message)
         """,
-        (listed(accounts), conversation_id, operator_id, message),
+        (operator_id, owned(connection, accounts, conversation_id)[1], message),
     )
-
-
-def seen(connection: Connection, conversation: int, operator_id: str) -> int:
-    """Return the number of the last message that an operator has seen, within a unit."""
-    row = connection.execute(
-        "SELECT message FROM conversation_views WHERE operator_id = ? AND conversation = ?", (operator_id, conversation)
-    ).fetchone()
-    return int(row[0]) if row else 0
 
 
 def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
@@ -150,9 +124,8 @@ def labels_of(text: str | None) -> list[str]:
 
 @reads
 def read(connection: Connection, accounts: Accounts, conversation_id: str) -> TeamRecords:
-    """Read assignee and notes of a conversation of these accounts (None for all)."""
-    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    return of_conversation(connection, row[-1]) if row else TeamRecords(None, [])
+    """Read assignee and notes of a conversation."""
+    return of_conversation(connection, owned(connection, accounts, conversation_id)[1])
 
 
 @reads
@@ -245,15 +218,151 @@ def of_people(connection: Connection, people: Sequence[Person], bot_id: str | No
 
 
 @writes
-def put_person(connection: Connection, accounts: Accounts, conversation_id: str, values: Sequence[str | None]) -> Person | None:
-    """Set name, e-mail, phone and note of a conversation's visitor. `accounts` is the scope, None for all; return None if there is none."""
-    row = connection.execute(
+def put_person(connection: Connection, accounts: Accounts, conversation_id: str, values: Mapping[str, str | None]) -> Person:
+    """Set "visitor_name", "visitor_email", "visitor_phone" and "visitor_note" of a conversation."""
+    _, number = owned(connection, accounts, conversation_id)
+    update(connection, number, **values)
+    return people_in(connection, [number])[number]
+
+
+MOST_OTHERS = 10
+_CHANNELS = ", ".join(map(repr, CHANNELS))
+
+
+class ConversationView(NamedTuple):
+    """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
+
+    others: conversations with the same e-mail address, telephone number or user_id in the account. seen: number of the last message
+        that the operator has seen.
+    """
+
+    conversation: Conversation
+    messages: list[Message]
+    older: bool
+    newer: bool
+    items: list[InboxItem]
+    others: list[Conversation]
+    team: TeamRecords
+    seen: int
+    person: Person
+
+
+@reads
+def view(
+    connection: Connection,
+    accounts: Accounts,
+    conversation_id: str,
+    limit: int,
+    operator_id: str,
+    around: str | None = None,
+    before: str | None = None,
+) -> ConversationView:
+    """Read a conversation for an operator, around a message or before one (their ids), by default with the newest messages."""
+    conversation, number = owned(connection, accounts, conversation_id)
+    below = LAST
+    of_id = "SELECT number FROM messages WHERE conversation = ? AND id = ?"
+    message = connection.execute(of_id, (number, around or before)).fetchone()
+    if message is not None and around is not None:
+        behind = "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?"
+        message = connection.execute(behind, (number, *message, limit // 2)).fetchone()
+    if message is not None:
+        (below,) = message
+    rows = connection.execute(
+        f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
+        (number, below, limit + 1),
+    ).fetchall()
+    newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
+    last_seen = "SELECT message FROM conversation_views WHERE operator_id = ? AND conversation = ?"
+    message_seen = connection.execute(last_seen, (operator_id, number)).fetchone()
+    others = connection.execute(
         f"""
-        UPDATE conversations SET visitor_name = ?3, visitor_email = ?4, visitor_phone = ?5, visitor_note = ?6
-        WHERE id = ?2 AND {ACCOUNT_IN_SCOPE} RETURNING number
+        SELECT {OF_A_PAGE} FROM conversations v CROSS JOIN conversations c ON c.number IN (
+            SELECT o.number FROM bots b CROSS JOIN conversations o
+                ON o.bot_id = b.id AND o.channel IN ({_CHANNELS}) AND o.user_id = v.user_id
+                WHERE b.account_id = v.account_id
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_email IS NOT NULL AND lower(o.visitor_email) = lower(v.visitor_email)
+            UNION SELECT o.number FROM conversations o
+                WHERE o.account_id = v.account_id AND o.visitor_phone IS NOT NULL AND o.visitor_phone = v.visitor_phone)
+        WHERE v.number = ?1 AND c.number <> v.number ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
         """,
-        (listed(accounts), conversation_id, *values),
-    ).fetchone()
-    if row is None:
-        return None
-    return people_in(connection, [row[0]])[row[0]]
+        (number, MOST_OTHERS),
+    ).fetchall()
+    return ConversationView(
+        conversation,
+        [Message(*message_row) for message_row in reversed(rows[:limit])],
+        len(rows) > limit,
+        newer is not None,
+        inbox.of_conversation(connection, number),
+        [Conversation(*other) for other in others],
+        of_conversation(connection, number),
+        message_seen[0] if message_seen else 0,
+        people_in(connection, [number])[number],
+    )
+
+
+@reads
+def contents(connection: Connection, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
+    """Read ids and texts of a conversation's newest messages, newest first."""
+    _, number = owned(connection, accounts, conversation_id)
+    newest = "SELECT id, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?"
+    return connection.execute(newest, (number, limit)).fetchall()
+
+
+MOST_UNREAD = 100  # counted of a conversation
+_UNREAD = UNREAD_MESSAGES.format("?2")
+_PREVIEW = 160  # characters
+_SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
+
+
+class RowDetails(NamedTuple):
+    """Details of a row. `role` and `words` are those of the last message, empty without one; `unread` is at most MOST_UNREAD.
+
+    labels, aside, until: see TeamRecords.
+    """
+
+    assignee: str | None
+    unread: int
+    role: str
+    words: str
+    labels: Sequence[str]
+    aside: str | None
+    until: int | None
+
+
+@reads
+def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
+    """Read the details of conversations (numbers) as an operator sees them."""
+    rows = connection.execute(
+        f"""
+        SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
+            (SELECT count(*) FROM ({_UNREAD} LIMIT {MOST_UNREAD}) page),
+            (SELECT json_array(m.role, substr(m.content, 1, {_PREVIEW})) FROM messages m WHERE m.conversation = c.number
+                ORDER BY m.number DESC LIMIT 1),
+            c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
+        FROM json_each(?1) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
+        """,
+        (json.dumps(list(numbers)), operator_id),
+    ).fetchall()
+    details_by_number = {}
+    for number, assignee, unread, last, labels, *aside in rows:
+        # The drivers give JSON as text or as a list.
+        role, words = json.loads(last) if isinstance(last, str) else last or ("", "")
+        labelled = labels_of(labels)
+        details_by_number[number] = RowDetails(assignee, unread, role, words, labelled, hand_off.set_aside(*aside), aside[1])
+    return details_by_number
+
+
+@reads
+def recent_texts(connection: Connection, numbers: Sequence[int]) -> list[tuple[int, str]]:
+    """Read the newest messages of conversations (numbers), each with its conversation, newest first."""
+    rows = connection.execute(
+        f"""
+        SELECT m.number, m.conversation, substr(m.content, 1, {_SEARCHED_LETTERS}) FROM json_each(?1) page
+        CROSS JOIN messages m ON m.number IN (
+            SELECT n.number FROM messages n WHERE n.conversation = CAST(page.value AS BIGINT)
+            ORDER BY n.number DESC LIMIT {_SEARCHED_MESSAGES})
+        """,
+        (json.dumps(list(numbers)),),
+    )
+    return [(conversation, text) for _, conversation, text in sorted(rows, reverse=True)]

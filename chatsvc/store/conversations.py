@@ -1,7 +1,6 @@
 """Read queries for conversations: newest pages, one with its messages, an engine's history, and exports.
 
-store/exchanges.py writes them; store/search_queries.py has filtered lists. An export takes whole conversations, page by page in bounded
-memory; they come by bot, channel and visitor, which no new message changes.
+store/exchanges.py writes them; store/search_queries.py has filtered lists.
 """
 
 import json
@@ -9,11 +8,12 @@ from collections import Counter
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from chatsvc.domain import refusals
 from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import CHANNELS, Conversation, ConversationKey, HistoryMessage, Message
 from chatsvc.domain.paging import Position
 from chatsvc.store import captures
-from chatsvc.store.database import LAST, Connection, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, assign, quick, reads, writes
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
@@ -25,12 +25,11 @@ MESSAGE_COLUMNS = ", ".join(Message._fields)
 
 
 class ConversationPage(NamedTuple):
-    """One page of a list, the total of all that match, and whether more follow. `last` is the keyset position of the last item."""
+    """One page of a list with the total of all that match. `next` is the keyset position of the last item if more follow."""
 
     items: list[Conversation]
     total: int
-    has_more: bool
-    last: tuple[int, int] | None
+    next: tuple[int, int] | None
 
 
 OF_A_PAGE = ", ".join(f"c.{name.strip()}" for name in COLUMNS.split(","))
@@ -74,12 +73,11 @@ def page(
     rows = connection.execute(pages, (account_id, bot_id, channels, limit + 1, *position)).fetchall()
     *_, last, total = rows[0]
     if last is None:
-        return ConversationPage([], total, False, None)
+        return ConversationPage([], total, None)
     # They come in the order of the subquery, which SQL does not promise.
     rows.sort(key=itemgetter(6, -2), reverse=True)
-    has_more = len(rows) > limit
-    rows = rows[:limit]
-    return ConversationPage([Conversation(*row[:-2]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-2]))
+    following = (rows[limit - 1][6], rows[limit - 1][-2]) if len(rows) > limit else None
+    return ConversationPage([Conversation(*row[:-2]) for row in rows[:limit]], total, following)
 
 
 class Thread(NamedTuple):
@@ -89,18 +87,34 @@ class Thread(NamedTuple):
     messages: list[Message]
 
 
-FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+def owned(connection: Connection, accounts: Accounts, conversation_id: str) -> tuple[Conversation, int]:
+    """Read a conversation of these accounts (None for all) with its number, within a unit; raises `conversation_not_found`."""
+    find = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+    row = connection.execute(find, (listed(accounts), conversation_id)).fetchone()
+    if row is None:
+        raise refusals.conversation_not_found(conversation=conversation_id)
+    return Conversation(*row[:-1]), row[-1]
 
 
 @reads
-def find(connection: Connection, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
-    """Read a conversation of these accounts (None for all) with its newest messages."""
-    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    if row is None:
-        return None
+def find(connection: Connection, accounts: Accounts, conversation_id: str, message_limit: int = 0) -> Thread:
+    """Read a conversation of these accounts (None for all) with its newest messages; raises `conversation_not_found`."""
+    conversation, number = owned(connection, accounts, conversation_id)
     newest = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?"
-    messages = connection.execute(newest, (row[-1], message_limit)).fetchall()
-    return Thread(Conversation(*row[:-1]), [Message(*message) for message in reversed(messages)])
+    messages = connection.execute(newest, (number, message_limit)).fetchall() if message_limit else []
+    return Thread(conversation, [Message(*message) for message in reversed(messages)])
+
+
+CHANGEABLE = frozenset(
+    {"handling", "handling_since", "operator_id", "operator_name", "missed_at", "waiting_since", "updated_at", "assignee", "labels"}
+    | {"set_aside_at", "set_aside_until", "visitor_name", "visitor_email", "visitor_phone", "visitor_note"}
+)
+
+
+def update(connection: Connection, number: int, **changes: object) -> Conversation:
+    """Set columns of a conversation within a unit."""
+    statement = f"UPDATE conversations SET {assign(changes, CHANGEABLE)} WHERE number = ? RETURNING {COLUMNS}"
+    return Conversation(*connection.execute(statement, (*changes.values(), number)).fetchone())
 
 
 class ConversationHistory(NamedTuple):
@@ -171,10 +185,7 @@ _SAME, _NEXT_OF_BOT, _NEXT = (
 
 
 class TranscriptPosition(NamedTuple):
-    """Position of an export of conversations.
-
-    read_to: number of the last message read. until: number of the last message when the conversation was begun.
-    """
+    """Position of an export: the last message read and the last one when the conversation was begun, by their numbers."""
 
     bot_id: str
     channel: str = ""
@@ -184,10 +195,7 @@ class TranscriptPosition(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some messages of a conversation, oldest first. Says whether they are its first and its last.
-
-    conversation: None if it was erased meanwhile.
-    """
+    """Some messages of a conversation, oldest first, and whether they are its first and its last. One that is erased meanwhile is None."""
 
     conversation: Conversation | None
     messages: list[Message]
@@ -199,9 +207,9 @@ class Part(NamedTuple):
 def walk(
     connection: Connection, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
 ) -> tuple[list[Part], TranscriptPosition | None]:
-    """Read the next page of conversations, of one bot or of all `accounts`.
+    """Read the next page of conversations, of one bot or of all `accounts`, and the position behind it.
 
-    Returns the position behind it as well, None at the end.
+    They come by bot, channel and visitor, which no new message changes. The position is None at the end.
     """
     position, room = after or TranscriptPosition(bot_id or ""), EXPORT_PAGE
     parts: list[Part] = []

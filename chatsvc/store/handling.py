@@ -1,6 +1,7 @@
 """Queries that hand conversations over: taken by a person, answered, given back, returned when overdue, told to the team's group.
 
-An answer of the group leads to its conversation by the digest of the notice's message.
+An answer of the group leads to its conversation by the digest of the notice's message. Scopes (`accounts`) are None for all accounts; a
+conversation that is in none of them raises `conversation_not_found`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +11,10 @@ from chatsvc.domain.hand_off import BOT, MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
-from chatsvc.store.conversations import COLUMNS, FIND, MESSAGE_COLUMNS, OF_A_PAGE
+from chatsvc.store.conversations import MESSAGE_COLUMNS, OF_A_PAGE, owned, update
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
-from chatsvc.store.owners import Accounts, listed
+from chatsvc.store.owners import Accounts
 
 
 class Handler(NamedTuple):
@@ -27,43 +28,27 @@ class Handler(NamedTuple):
 Check = Callable[[Conversation], None]
 
 
-def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> tuple[Conversation, int] | None:
-    row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
-    return (Conversation(*row[:-1]), row[-1]) if row else None
-
-
 def _take(connection: Connection, conversation: Conversation, number: int, taken_at: int, handler: Handler) -> Conversation:
     """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
     connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     if conversation.handling == BOT:
         day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", taken_at)])
-    return _set(connection, number, OPERATOR, taken_at, handler)
+    taken = {"handling": OPERATOR, "handling_since": taken_at, "operator_id": handler.id, "operator_name": handler.name or None}
+    assigned = {"assignee": handler.id} if handler.id else {}
+    return update(connection, number, **taken, **assigned, missed_at=None, updated_at=max(conversation.updated_at, taken_at))
 
 
-def _set(connection: Connection, number: int, handling: str, taken_at: int | None, handler: Handler | None) -> Conversation:
-    operator_id, name = handler or (None, None)
-    row = connection.execute(
-        f"""
-        UPDATE conversations SET handling = ?1, handling_since = ?2, operator_id = ?3, operator_name = ?4, missed_at = NULL,
-            assignee = CASE WHEN ?1 = '{OPERATOR}' THEN coalesce(?3, assignee) ELSE assignee END,
-            updated_at = max(updated_at, ?6), waiting_since = CASE ?1 WHEN '{OPERATOR}' THEN waiting_since END
-        WHERE number = ?5 RETURNING {COLUMNS}
-        """,
-        (handling, taken_at, operator_id, name or None, number, taken_at or 0),
-    ).fetchone()
-    return Conversation(*row)
+def _free(connection: Connection, number: int, **changes: object) -> Conversation:
+    nobody = dict.fromkeys(("handling_since", "operator_id", "operator_name", "missed_at", "waiting_since"))
+    return update(connection, number, handling=BOT, **nobody, **changes)
 
 
 @writes
-def take(
-    connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, taken_at: int, check: Check
-) -> Conversation | None:
-    """Give a conversation to a person; return None if there is none in the scope."""
-    conversation_row = _found(connection, accounts, conversation_id)
-    if conversation_row is None:
-        return None
-    check(conversation_row[0])
-    return _take(connection, *conversation_row, taken_at, handler)
+def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, taken_at: int, check: Check) -> Conversation:
+    """Give a conversation to a person."""
+    conversation, number = owned(connection, accounts, conversation_id)
+    check(conversation)
+    return _take(connection, conversation, number, taken_at, handler)
 
 
 class AlreadyWritten(Exception):
@@ -88,17 +73,14 @@ def reply(
     mail_to: str | None = None,
     *,
     takes: bool = True,
-) -> OperatorMessage | None:
-    """Store a person's message, which takes the conversation unless `takes` is False. Return None if there is none in the scope.
+) -> OperatorMessage:
+    """Store a person's message, which takes the conversation unless `takes` is False.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
     `mail_to` is the address to which it goes by mail where the visitor does not read it.
     """
-    conversation_row = _found(connection, accounts, conversation_id)
-    if conversation_row is None:
-        return None
-    conversation, number = conversation_row
+    conversation, number = owned(connection, accounts, conversation_id)
     if key is not None:
         if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
             raise AlreadyWritten
@@ -117,32 +99,26 @@ def reply(
 @writes
 def release(
     connection: Connection, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], NoticeSentence | None]
-) -> Conversation | None:
-    """Give a conversation back to the bot, with one notice unless it was the bot's. Return None if there is none in the scope.
+) -> Conversation:
+    """Give a conversation back to the bot, with one notice unless it was the bot's.
 
     `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
-    conversation_row = _found(connection, accounts, conversation_id)
-    if conversation_row is None or conversation_row[0].handling == BOT:
-        return conversation_row[0] if conversation_row else None
-    sentence = notice(conversation_row[0])
-    if conversation_row[0].channel != "api" and sentence is not None:
-        say(connection, conversation_row[1], sentence)
-    return _set(connection, conversation_row[1], BOT, None, None)
+    conversation, number = owned(connection, accounts, conversation_id)
+    if conversation.handling == BOT:
+        return conversation
+    sentence = notice(conversation)
+    if conversation.channel != "api" and sentence is not None:
+        say(connection, number, sentence)
+    return _free(connection, number)
 
 
 @writes
-def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation | None:
-    """Set a conversation aside as done: nobody waits in it, and nobody has it. Return None if there is none in the scope."""
-    conversation_row = _found(connection, accounts, conversation_id)
-    if conversation_row is None:
-        return None
-    check(conversation_row[0])
-    connection.execute(
-        "UPDATE conversations SET set_aside_at = max(CAST(? AS BIGINT), last_message_at), set_aside_until = NULL WHERE number = ?",
-        (settled_at, conversation_row[1]),
-    )
-    return _set(connection, conversation_row[1], BOT, None, None)
+def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation:
+    """Set a conversation aside as done: nobody waits in it, and nobody has it."""
+    conversation, number = owned(connection, accounts, conversation_id)
+    check(conversation)
+    return _free(connection, number, set_aside_at=max(settled_at, conversation.last_message_at), set_aside_until=None)
 
 
 class Overdue(NamedTuple):

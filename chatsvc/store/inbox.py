@@ -1,16 +1,15 @@
-"""Lists requests with their appointments by status, assignee, kind and words, in bounded work.
-
-The newest come first. store/captures.py writes them.
-"""
+"""Lists requests with their appointments by status, assignee, kind and words; store/captures.py writes them."""
 
 import json
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import NamedTuple
 
+from chatsvc.domain import paging
 from chatsvc.domain.captures import Delivery, InboxItem, Request
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Matcher, Term
-from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
+from chatsvc.store.captures import APPOINTMENT, REQUEST, record_of
 from chatsvc.store.database import LAST, Connection, reads
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import KEPT, PENDING
@@ -22,8 +21,8 @@ MAX_OF_CONVERSATION = 50
 class InboxFilter(NamedTuple):
     """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all.
 
-    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well. urgent_first: whether the first page
-    begins with the urgent ones that nobody has dealt with.
+    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well.
+    urgent_first: whether the first page begins with the urgent ones that nobody has dealt with.
     """
 
     bot_id: str | None = None
@@ -32,13 +31,6 @@ class InboxFilter(NamedTuple):
     assignee: str | None = None
     terms: Sequence[Term] = ()
     urgent_first: bool = False
-
-
-class FoundItems(NamedTuple):
-    """Items, newest first. `next` is the number of the request behind which to search on, None at the end."""
-
-    items: list[InboxItem]
-    next: int | None
 
 
 # The first requests of a bot `b` behind number ?3, by an index; ?4 is how many, ?5 the status and ?6 the assignee.
@@ -61,11 +53,8 @@ _TEXT = (
 
 
 @reads
-def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
-    """Read requests of these accounts (None for all) that pass the filters, newest first, behind the request numbered `after`.
-
-    The search ends when the page is full or enough were read.
-    """
+def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: str | None = None) -> ResultPage[InboxItem]:
+    """Read requests of these accounts (None for all) that pass the filters and are behind `after`. In bounded work, newest first."""
     bots = ONE_BOT if chosen.bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     source = _SOURCES["assignee" if chosen.assignee else "status" if chosen.status else "all"]
     owner, filters = (listed(accounts), chosen.bot_id), (chosen.status, chosen.assignee, chosen.kind)
@@ -83,7 +72,7 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
         ) page CROSS JOIN requests r ON r.number = page.number LEFT JOIN appointments a ON a.request = r.number
     """
     matcher, numbers = Matcher(chosen.terms), list[int]()
-    last = LAST if after is None else after
+    (last,) = paging.parsed(after, paging.number) or (LAST,)
     for step in STEPS:
         # They come in the order of the subquery, which SQL does not promise.
         rows = sorted(connection.execute(statement, (*owner, last, step, *filters)).fetchall(), reverse=True)
@@ -96,12 +85,12 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
             last = -1
             break
         last = rows[-1][0]
-    items = _items(connection, [*urgent, *(number for number in numbers if number not in urgent)])
-    return FoundItems(items, None if last == -1 else last)
+    items = items_of(connection, [*urgent, *(number for number in numbers if number not in urgent)])
+    return ResultPage(items, None if last == -1 else paging.position(last))
 
 
-def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
-    """Read these requests, in this order, with the changes that follow them."""
+def items_of(connection: Connection, numbers: list[int]) -> list[InboxItem]:
+    """Read these requests within a unit, in this order, with the changes that follow them."""
     rows = connection.execute(
         f"""
         SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, c.user_id,
@@ -116,14 +105,15 @@ def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
     )
     items: dict[int, InboxItem] = {}
     for number, *record, bot_id, conversation_id, channel, user_id, sent in rows.fetchall():
-        appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
         deliveries = tuple(_delivery(*values) for values in json.loads(sent))
-        items[number] = InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, deliveries, user_id)
+        items[number] = InboxItem(*record_of(record), bot_id, conversation_id, channel, deliveries, user_id)
     of_ids = json.dumps([item.request.id for item in items.values()])
     following = f"SELECT {REQUEST} FROM json_each(?) page CROSS JOIN requests r ON r.follows = page.value ORDER BY r.number"
-    changes = [Request(*row) for row in connection.execute(following, (of_ids,)).fetchall()]
+    changes: dict[str | None, tuple[Request, ...]] = {}
+    for change in starmap(Request, connection.execute(following, (of_ids,)).fetchall()):
+        changes[change.follows] = (*changes.get(change.follows, ()), change)
     ordered = (items[number] for number in numbers if number in items)
-    return [item._replace(changes=tuple(change for change in changes if change.follows == item.request.id)) for item in ordered]
+    return [item._replace(changes=changes.get(item.request.id, ())) for item in ordered]
 
 
 def _delivery(event: str, state: int, success: int | None, status_code: int | None, error: str | None, attempted: int) -> Delivery:
@@ -141,7 +131,7 @@ def find(connection: Connection, accounts: Accounts, record_id: str) -> InboxIte
         """,
         (listed(accounts), record_id),
     ).fetchone()
-    return _items(connection, [row[0]])[0] if row else None
+    return items_of(connection, [row[0]])[0] if row else None
 
 
 def of_conversation(connection: Connection, conversation: int) -> list[InboxItem]:
@@ -150,4 +140,4 @@ def of_conversation(connection: Connection, conversation: int) -> list[InboxItem
         "SELECT number FROM requests WHERE conversation = ? AND follows IS NULL ORDER BY created_at DESC LIMIT ?",
         (conversation, MAX_OF_CONVERSATION),
     )
-    return _items(connection, [number for (number,) in rows.fetchall()])
+    return items_of(connection, [number for (number,) in rows.fetchall()])

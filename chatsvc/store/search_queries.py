@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from chatsvc.domain import paging
 from chatsvc.domain.hand_off import BACK, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, UNREAD, WAITING
 from chatsvc.domain.models import CHANNELS, Conversation
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Matcher, Term
 from chatsvc.store.conversations import OF_A_PAGE
 from chatsvc.store.database import LAST, Connection, reads
@@ -149,18 +151,11 @@ class ConversationFilter(NamedTuple):
     captured: bool = False
 
 
-class FoundConversations(NamedTuple):
-    """Conversations with their numbers, in order. `next` is the keyset position from which to search on, None at the end."""
-
-    rows: list[tuple[Conversation, int]]
-    next: tuple[int, int] | None
-
-
 @reads
 def conversations(
-    connection: Connection, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
-) -> FoundConversations:
-    """Find conversations of these accounts (None for all) that pass the filters. Those behind the keyset position `after`."""
+    connection: Connection, accounts: Accounts, chosen: ConversationFilter, limit: int, after: str | None = None
+) -> ResultPage[tuple[Conversation, int]]:
+    """Find conversations of these accounts (None for all), with their numbers, that pass the filters and are behind `after`."""
     by_index = chosen.user_id is None and chosen.status != UNREAD
     kind = (chosen.status or (_LABEL if chosen.label else _ALL)) if by_index else _ALL if chosen.user_id is None else _USER
     flags = chosen.open_only, chosen.without_first, chosen.captured
@@ -170,10 +165,10 @@ def conversations(
     rows_statement = _ROWS[None if by_index else chosen.status, bool(chosen.terms)]
     values = listed(accounts), chosen.bot_id, chosen.operator_id, chosen.label, chosen.user_id
     channels = json.dumps(CHANNELS if chosen.channel is None else [chosen.channel])
-    after = after or ((-1, -1) if chosen.oldest_first else (LAST, LAST))
+    position = paging.parsed(after, paging.number, paging.number) or ((-1, -1) if chosen.oldest_first else (LAST, LAST))
     matcher, positions, room = Matcher(chosen.terms), list[tuple[int, int]](), MOST_READ
     for step in STEPS if is_filtered else (limit + 1,):
-        rows = connection.execute(statement, (*values, channels, *after, step)).fetchall()
+        rows = connection.execute(statement, (*values, channels, *position, step)).fetchall()
         texts: dict[int, str] = dict.fromkeys((number for _, number in rows), "")
         if is_filtered:
             texts = dict(connection.execute(rows_statement, (*values, json.dumps(list(texts)), *flags)).fetchall())
@@ -184,14 +179,14 @@ def conversations(
             if not is_likely or not matcher.matches(text):
                 continue
             if len(positions) == limit:
-                return FoundConversations(_records(connection, positions), positions[-1])
+                return ResultPage(_records(connection, positions), paging.position(*positions[-1]))
             positions.append(row)
         if len(rows) < step:
-            return FoundConversations(_records(connection, positions), None)
-        after = rows[-1]
+            return ResultPage(_records(connection, positions), None)
+        position = rows[-1]
         if room <= 0:
             break
-    return FoundConversations(_records(connection, positions), after)
+    return ResultPage(_records(connection, positions), paging.position(*position))
 
 
 def _records(connection: Connection, positions: list[tuple[int, int]]) -> list[tuple[Conversation, int]]:

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from chatsvc.domain.captures import BotAppointment
-from chatsvc.store import day_counts
-from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
+from chatsvc.domain.captures import InboxItem
+from chatsvc.store import day_counts, inbox
 from chatsvc.store.database import Connection, Database, change_any, reads, writes
 from chatsvc.store.day_counts import DayCount
 
@@ -57,18 +56,17 @@ class TodayRecords(NamedTuple):
     """Records that wait; each list is cut at the limit."""
 
     missed: list[MissedVisitor]
-    appointments: list[BotAppointment]
+    appointments: list[InboxItem]
     failed: list[FailedDelivery]
     refused: list[RefusedSite]
     steps: FirstSteps
 
 
-_APPOINTMENTS = f"""
-    SELECT {APPOINTMENT}, {REQUEST}, a.bot_id, c.id, c.channel, c.user_id FROM bots b CROSS JOIN appointments a ON a.number IN (
+_APPOINTMENTS = """
+    SELECT a.request FROM bots b CROSS JOIN appointments a ON a.number IN (
         SELECT n.number FROM appointments n
         WHERE n.bot_id = b.id AND n.appointment_at >= ?2 AND n.appointment_at < ?4 AND n.status <> 'canceled'
         ORDER BY n.appointment_at LIMIT ?3)
-    CROSS JOIN requests r ON r.number = a.request CROSS JOIN conversations c ON c.number = r.conversation
     WHERE b.account_id = ?1 ORDER BY a.appointment_at LIMIT ?3
 """
 _FAILED = f"""
@@ -112,12 +110,10 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
     )
 
 
-def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[BotAppointment]:
+def _appointments(connection: Connection, account_id: str, first: int, end: int, limit: int) -> list[InboxItem]:
     """Read an account's appointments from `first` until before `end` that are not canceled, in the order of their times."""
     rows = connection.execute(_APPOINTMENTS, (account_id, first, limit, end)).fetchall()
-    return [
-        BotAppointment(appointment, *row[-4:]) for appointment, row in zip(appointments_of([row[:-4] for row in rows]), rows, strict=True)
-    ]
+    return inbox.items_of(connection, [number for (number,) in rows])
 
 
 appointments = reads(_appointments)

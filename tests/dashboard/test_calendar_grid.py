@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from chatsvc.dashboard.calendar_grid import Grid, lay_out
-from chatsvc.domain.captures import Appointment, BotAppointment, Request
+from chatsvc.domain.captures import Appointment, InboxItem, Request
 from chatsvc.domain.models import Bot
 
 BOT = Bot("b", "a", "Salon", None, "offline", True, 0, 0, 0, timezone="Europe/Istanbul")
@@ -18,11 +18,11 @@ HOURS = "Mon-Fri 09:00-12:00, 13:00-18:00"
 OPEN = BOT._replace(opening_hours=HOURS)
 
 
-def appointment(clock: str, name: str = "", day: date = DAY) -> BotAppointment:
+def appointment(clock: str, name: str = "", day: date = DAY) -> InboxItem:
     hour, minute = map(int, clock.split(":"))
     at = int(datetime(day.year, day.month, day.day, hour, minute, tzinfo=ZONE).timestamp() * 1000)
     request = Request("r", "appointment", "new", "", name, None, None, "", 0)
-    return BotAppointment(Appointment(f"{name}{clock}", request, "pending", str(day), clock, at, 0), BOT.id, "c", "api", "u")
+    return InboxItem(request, Appointment(f"{name}{clock}", request, "pending", str(day), clock, at, 0), BOT.id, "c", "api", ())
 
 
 def grid(*clocks: str, bot: Bot = OPEN) -> Grid:
@@ -66,7 +66,7 @@ def test_appointments_at_the_same_time_stand_beside_each_other(clocks: tuple[str
 
 def test_a_day_has_a_column_for_each_person_and_one_for_nobody() -> None:
     appointments = [appointment("10:00", "Ada"), appointment("10:00"), appointment("11:00", "Ada")]
-    laid = lay_out([DAY], [BOT], appointments, ZONE, lambda row: row.appointment.request.visitor_name or "")
+    laid = lay_out([DAY], [BOT], appointments, ZONE, lambda row: row.request.visitor_name or "")
     assert [(column.person, sum(map(len, column.lanes))) for column in laid.columns] == [("Ada", 2), ("", 1)]
 
 

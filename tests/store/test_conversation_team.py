@@ -1,21 +1,24 @@
 """The team's own records of conversations: unread messages of each operator, notes, assignment, saved replies; on both stores."""
 
+from collections.abc import Awaitable, Callable
 from unittest.mock import patch
 
 import pytest
 
 from chatsvc.domain.models import Conversation, SavedReply
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
-from chatsvc.store import conversation_team, conversation_view, erasure, operators, search_queries
+from chatsvc.store import conversation_team, erasure, operators, search_queries
 from chatsvc.store.database import Database
-from chatsvc.store.search_queries import ConversationFilter, FoundConversations
+from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
 from tests.store.support import chat, furnish
 
 pytestmark = pytest.mark.postgres
 
 
-async def listed(db: Database, after: tuple[int, int] | None = None, **chosen: object) -> FoundConversations:
+async def listed(db: Database, after: str | None = None, **chosen: object) -> ResultPage[tuple[Conversation, int]]:
     """A page of two conversations of the account."""
     wanted = ConversationFilter(**chosen)  # type: ignore[arg-type]  # the names are those of the filter
     return await search_queries.conversations(db, ["account"], wanted, 2, after)
@@ -26,7 +29,7 @@ async def visitors(db: Database, **chosen: object) -> list[str]:
     ids, after = [], None
     while True:
         page = await listed(db, after, **chosen)
-        ids += [conversation.user_id for conversation, _ in page.rows]
+        ids += [conversation.user_id for conversation, _ in page.items]
         after = page.next
         if after is None:
             return ids
@@ -34,7 +37,7 @@ async def visitors(db: Database, **chosen: object) -> list[str]:
 
 async def everything(db: Database) -> list[tuple[Conversation, int]]:
     """All conversations with their numbers, newest first."""
-    return (await search_queries.conversations(db, ["account"], ConversationFilter(), 20)).rows
+    return (await search_queries.conversations(db, ["account"], ConversationFilter(), 20)).items
 
 
 async def written(db: Database, count: int, text: str = "helmet") -> dict[str, str]:
@@ -48,15 +51,14 @@ async def written(db: Database, count: int, text: str = "helmet") -> dict[str, s
 async def unread(db: Database, operator: str) -> dict[str, int]:
     """The unread messages of each visitor."""
     rows = await everything(db)
-    details = await conversation_view.details(db, [number for _, number in rows], operator)
+    details = await conversation_team.details(db, [number for _, number in rows], operator)
     return {conversation.user_id: details[number].unread for conversation, number in rows}
 
 
 async def see(db: Database, visitor: str, operator: str) -> None:
     """Open the visitor's conversation."""
     (conversation,) = [row for row, _ in await everything(db) if row.user_id == visitor]
-    view = await conversation_view.read(db, None, conversation.id, 20, operator)
-    assert view is not None
+    view = await conversation_team.view(db, None, conversation.id, 20, operator)
     await conversation_team.see(db, None, conversation.id, operator, view.messages[-1].number)
 
 
@@ -71,7 +73,7 @@ async def test_each_operator_has_unread_messages_of_visitors_until_the_conversat
     assert await visitors(db, status="unread", operator_id="ada") == ["v2"]
     await chat(db, user_id="v1", text="Three", at=START)
     assert await unread(db, "ada") == {"v1": 1, "v2": 1}
-    with patch.object(conversation_view, "MOST_UNREAD", 2):
+    with patch.object(conversation_team, "MOST_UNREAD", 2):
         assert await unread(db, "selin") == {"v1": 2, "v2": 1}
 
 
@@ -81,7 +83,7 @@ async def test_unread_conversations_are_found_behind_many_read_ones(db: Database
         await see(db, conversation.user_id, "ada")
     with patch.object(search_queries, "STEPS", (1, 2)):
         first = await listed(db, status="unread", operator_id="ada")
-        assert (first.rows, first.next is None) == ([], False)
+        assert (first.items, first.next is None) == ([], False)
         assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
     assert await visitors(db, status="unread", operator_id="ada") == ["v1", "v0"]
 
@@ -89,8 +91,8 @@ async def test_unread_conversations_are_found_behind_many_read_ones(db: Database
 async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
     await furnish(db)
     await chat(db, user_id="v1", text="x" * 500, at=START)
-    ((_, number),) = (await listed(db)).rows
-    details = (await conversation_view.details(db, [number], "ada"))[number]
+    ((_, number),) = (await listed(db)).items
+    details = (await conversation_team.details(db, [number], "ada"))[number]
     assert (details.role, details.words, details.assignee) == ("assistant", f"reply to {'x' * 151}", None)
 
 
@@ -108,7 +110,6 @@ async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
     assert await visitors(db, operator_id="selin", **sought) == []
     assert await conversation_team.assign(db, ["account"], ids["v3"], None)
     assert await visitors(db, status="mine", operator_id="ada", channel="api") == ["v2", "v1", "v0"]
-    assert await conversation_team.assign(db, ["other"], ids["v0"], None) is None
     assert await visitors(db, status="operator") == ["v2", "v1"]
 
 
@@ -124,7 +125,6 @@ async def test_what_is_set_aside_comes_back_with_its_time_or_a_message(db: Datab
     ids = await written(db, 4)
     for visitor, until in (("v0", None), ("v1", START + 100), ("v2", START + 200)):
         assert await conversation_team.set_aside(db, ["account"], ids[visitor], START + 50, until)
-    assert await conversation_team.set_aside(db, ["other"], ids["v3"], START + 50, None) is None
     is_open = {"open_only": True, "without_first": True}
 
     async def lists() -> list[list[str]]:
@@ -146,7 +146,6 @@ async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None
     ids = await written(db, 3)
     for visitor, labels in (("v0", ["b", "vip"]), ("v1", ["b"])):
         assert await conversation_team.put_labels(db, ["account"], ids[visitor], lambda _, labels=labels: labels)  # type: ignore[misc]
-    assert await conversation_team.put_labels(db, ["other"], ids["v2"], lambda labels: labels) is None
     assert await conversation_team.labels(db, "account") == ["b", "vip"]
     await conversation_team.assign(db, ["account"], ids["v0"], "ada")
     await conversation_team.set_aside(db, ["account"], ids["v1"], START + 50, None)
@@ -168,9 +167,8 @@ async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None
 async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(db: Database) -> None:
     await furnish(db)
     await chat(db, user_id="v1", at=START)
-    ((conversation, _),) = (await listed(db)).rows
+    ((conversation, _),) = (await listed(db)).items
     note = await conversation_team.add_note(db, ["account"], conversation.id, "Ada", "Call back", START)
-    assert await conversation_team.add_note(db, ["other"], conversation.id, "Ada", "x", START) is None
     assert (await conversation_team.read(db, None, conversation.id)).notes == [note]
     assert await conversation_team.notes_of(db, [conversation.id, "none"]) == {conversation.id: [note]}
     for operator in ("ada", "selin"):
@@ -186,6 +184,24 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
     while await erasure.some_of(db, position):
         pass
     assert await left() == (0, 0)
+
+
+OPERATIONS: list[Callable[[Database, str], Awaitable[object]]] = [
+    lambda db, key: conversation_team.assign(db, ["other"], key, None),
+    lambda db, key: conversation_team.set_aside(db, ["other"], key, START, None),
+    lambda db, key: conversation_team.put_labels(db, ["other"], key, lambda labels: labels),
+    lambda db, key: conversation_team.add_note(db, ["other"], key, "Ada", "x", START),
+    lambda db, key: conversation_team.see(db, ["other"], key, "ada", 7),
+    lambda db, key: conversation_team.put_person(db, ["other"], key, {"visitor_name": None}),
+    lambda db, key: conversation_team.view(db, ["other"], key, 20, "ada"),
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_a_conversation_outside_the_scope_is_not_there(db: Database, operation: Callable[[Database, str], Awaitable[object]]) -> None:
+    ids = await written(db, 1)
+    with pytest.raises(Refused, match="conversation_not_found"):
+        await operation(db, ids["v0"])
 
 
 async def test_saved_replies_are_of_one_account_and_bounded(db: Database) -> None:

@@ -112,7 +112,7 @@ async def test_the_kept_counts_of_conversations_are_those_that_are_there(db: Dat
                 ]
                 assert [conversation.id for conversation in page.items] == there
                 assert page.total == len(there)
-                assert not page.has_more
+                assert page.next is None
 
 
 async def test_a_bot_past_the_plans_number_is_not_written(db: Database) -> None:

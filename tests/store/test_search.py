@@ -26,7 +26,7 @@ async def find(db: Database, query: str, **chosen: object) -> list[str]:
     while True:
         wanted = ConversationFilter(terms=terms_of(query), **chosen)  # type: ignore[arg-type]  # the names are those of the filter
         page = await search_queries.conversations(db, ["account"], wanted, 2, after)
-        visitors += [conversation.user_id for conversation, _ in page.rows]
+        visitors += [conversation.user_id for conversation, _ in page.items]
         after = page.next
         if after is None:
             return visitors
@@ -82,7 +82,7 @@ async def test_much_that_does_not_match_gives_short_pages_that_lead_on(db: Datab
     for name, value in (("STEPS", (2, 3)), ("MOST_READ", 10)):
         with patch.object(search_queries, name, value), patch.object(search_queries, "STEPS", (2, 3)):
             page = await search_queries.conversations(db, None, ConversationFilter(terms=terms("needle")), 2)
-            assert (page.rows, page.next is None) == ([], False)
+            assert (page.items, page.next is None) == ([], False)
             assert await find(db, "needle") == ["v3"]
 
 

@@ -116,8 +116,8 @@ def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str,
     `day` (a date) and its name stand before the first entry of each day, else they are empty.
     """
     times = [entry.message.created_at for entry in shown.messages]
-    notes = [note for note in shown.team.notes if not (shown.older and note.created_at < times[0])]
-    notes = [note for note in notes if not (shown.newer and note.created_at > times[-1])]
+    notes = [note for note in shown.view.team.notes if not (shown.view.older and note.created_at < times[0])]
+    notes = [note for note in notes if not (shown.view.newer and note.created_at > times[-1])]
     messages: list[tuple[int, ShownMessage | None, Note | None]] = [(entry.message.created_at, entry, None) for entry in shown.messages]
     timeline, before = list[dict[str, Any]](), ""
     for created_at, message, note in merge(messages, [(note.created_at, None, note) for note in notes], key=lambda entry: entry[0]):
@@ -130,12 +130,12 @@ def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str,
 
 def _contact(shown: ShownConversation) -> dict[str, list[str]]:
     """Collect names and addresses of the visitor, each once."""
-    conversation, requests = shown.conversation, [item.request for item in shown.items]
+    conversation, requests = shown.view.conversation, [item.request for item in shown.view.items]
     phones = [f"+{shown.address.value}"] if shown.address and shown.address.kind == "phone" else []
     given = {
         "names": [conversation.visitor_name, *(request.visitor_name for request in requests)],
         "emails": [conversation.visitor_email, *(request.visitor_email for request in requests)],
-        "phones": [*phones, shown.person.phone, *(request.visitor_phone for request in requests)],
+        "phones": [*phones, shown.view.person.phone, *(request.visitor_phone for request in requests)],
     }
     return {kind: list(dict.fromkeys(value for value in values if value)) for kind, values in given.items()}
 
@@ -143,10 +143,10 @@ def _contact(shown: ShownConversation) -> dict[str, list[str]]:
 async def _see(page: Page, shown: ShownConversation) -> None:
     """Store that the operator has seen the messages. The page is shown also where the store takes no writes."""
     last = shown.messages[-1].message.number if shown.messages else 0
-    if last <= shown.seen:
+    if last <= shown.view.seen:
         return
     try:
-        await page.perform("conversation.see", conversation=shown.conversation.id, message=last)
+        await page.perform("conversation.see", conversation=shown.view.conversation.id, message=last)
     except StoreUnavailable as fault:
         log.warning("what an operator has seen is not stored: %s", fault)
 
@@ -154,12 +154,12 @@ async def _see(page: Page, shown: ShownConversation) -> None:
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
     """Return the values of the form for a reply. An entry or a saved reply that was chosen is appended to the text."""
     question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
-    bot, answers = shown.conversation.chatbot_id, list[Entry]()
+    bot, answers = shown.view.conversation.chatbot_id, list[Entry]()
     if question:
         (searched,) = await page.perform("knowledge.search", bot=bot, questions=[question[:500]])
         answers = [hit.entry for hit in searched.result.hits[:5]]
     saved = await page.perform("saved_reply.list", account=page.account_id) if page.may("conversation.reply") else []
-    saved = [reply._replace(text=conversation_team.filled(reply.text, shown.conversation.visitor_name)) for reply in saved]
+    saved = [reply._replace(text=conversation_team.filled(reply.text, shown.view.conversation.visitor_name)) for reply in saved]
     inserted = [entry.answer for entry in answers if entry.id == chosen]
     inserted += [known.text for known in saved if chosen == "saved" and known.name == reply.text("saved")]
     text = "\n\n".join([text.rstrip(), *inserted]).lstrip("\n") if inserted else text
@@ -176,8 +176,8 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         before=page.query.get("before") or None,
     )
     await _see(page, shown)
-    values = await records.values(page, typed, shown.items) | await _listed(page, is_beside=True)
-    bot = values["bots"].get(shown.conversation.chatbot_id)
+    values = await records.values(page, typed, shown.view.items) | await _listed(page, is_beside=True)
+    bot = values["bots"].get(shown.view.conversation.chatbot_id)
     zone, now = page.operator.timezone or (bot.timezone if bot else page.timezone), page.services.clock()
     is_note = page.path.endswith("/note")
     is_reply = not is_note and ("text" in typed or "find" in typed)
@@ -190,9 +190,9 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         "timeline": _timeline(page, shown, zone),
         "contact": _contact(shown),
         "is_writable": shown.writable_until is None or now < shown.writable_until,
-        "steady": shown.typing or shown.colleagues or shown.conversation.handling != BOT,
+        "steady": shown.typing or shown.colleagues or shown.view.conversation.handling != BOT,
         "found": shown,
-        "conversation": shown.conversation,
+        "conversation": shown.view.conversation,
         "bot": bot,
         "zone": zone,
     }

@@ -10,6 +10,7 @@ from chatsvc.dashboard import calendar_grid, formats, records
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import times
+from chatsvc.domain.captures import InboxItem
 from chatsvc.services.conversations.captures import STATUSES
 
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
@@ -42,17 +43,17 @@ async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
     values = await records.values(page, typed)
     names = dict(values["people"]) | {page.operator.email: page.operator.name or page.operator.email}
 
-    def person_of(appointment: Any) -> str:
-        email = appointment.appointment.request.assignee
+    def person_of(item: InboxItem) -> str:
+        email = item.request.assignee
         return names.get(email, email) if email else ""
 
-    appointments = [appointment for appointment in listed if any(appointment.bot_id == bot.id for bot in chosen)]
+    items = [item for item in listed if any(item.bot_id == bot.id for bot in chosen)]
     days = [first + timedelta(days=number) for number in range(length.days)]
     asked = {name: typed.text(name) if typed else page.query.get(name, "") for name in _ADDED}
     return {
         **values,
         "view": "day" if is_day else "week",
-        "grid": calendar_grid.lay_out(days, chosen, appointments, ZoneInfo(zone), person_of if is_day else None),
+        "grid": calendar_grid.lay_out(days, chosen, items, ZoneInfo(zone), person_of if is_day else None),
         "zone": zone,
         "day": day,
         "first": first,

@@ -6,7 +6,7 @@ from datetime import UTC, date, time
 
 from chatsvc.domain import contacts, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Appointment, BotAppointment, InboxItem, Request, instant
+from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Appointment, InboxItem, Request, instant
 from chatsvc.domain.channels import NewMessage
 from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot
@@ -14,7 +14,7 @@ from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
 from chatsvc.language import catalogue
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations import captures, handling
+from chatsvc.services.conversations import captures, conversations, handling
 from chatsvc.services.messages import channel_messages, visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import appointments as stored
@@ -106,8 +106,9 @@ async def _announcement(
     if tell == "off":
         return None
     refusal = None
+    conversation, state, _ = await conversations.resolve(services, caller, item.conversation_id)
     try:
-        await handling.check_writable(services, caller, item.conversation_id)
+        await handling.check_writable(services, conversation)
     except Refused as fault:
         if tell == "on":
             raise
@@ -115,7 +116,7 @@ async def _announcement(
     address = await visitor_addresses.to_mail(services, caller, item.conversation_id, item.request.visitor_email)
     mail_to = address.address if address and address.refusal != STOPPED else None
     language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
-    author = (await handling.handler_of(services, caller, item.conversation_id, None)).name
+    author = (await handling.handler_of(services, caller, state.account)).name
     return Announcement(lambda decision, changed: sentence(bot, language, decision, changed, own), author, refusal, mail_to)
 
 
@@ -131,7 +132,7 @@ def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | 
     return catalogue.filled(own, {"when": when}) or catalogue.of_bot(bot, language)(f"decision.{decision}", when=when)
 
 
-async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem | BotAppointment]) -> dict[str, dict[str, str]]:
+async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem]) -> dict[str, dict[str, str]]:
     """Return what the customers would be told of each decision on these items, by the ids of their requests."""
     sentences = {}
     for item in items:
@@ -139,7 +140,7 @@ async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxIte
             continue
         bot = (await bots.resolve(services, caller, item.bot_id))[1]
         language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
-        sentences[item.appointment.request.id] = {
+        sentences[item.request.id] = {
             name: sentence(bot, language, name, None if name == "moved" else item.appointment) for name in DECISIONS
         }
     return sentences

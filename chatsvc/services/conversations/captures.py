@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.captures import KINDS, UNASSIGNED, Appointment, BotAppointment, Captured, InboxItem, Request
+from chatsvc.domain.captures import KINDS, UNASSIGNED, Appointment, Captured, InboxItem, Request
 from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot
 from chatsvc.domain.operators import Operator
 from chatsvc.domain.paging import ResultPage
@@ -106,17 +106,18 @@ async def list_inbox(
     status: of the request or of its appointment. kind: "request" for those without an appointment, or "appointment". assignee: an
     e-mail address, or "none". q: words of the captured data, by their beginnings. Such a page may be short although more follow.
     """
-    limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     terms = search_words.terms(q) if q and q.strip() else []
-    charged = await _operator_id(services, assignee)
+    charged = None  # the filter of the store: an operator's id, "" for nobody's, None for all
+    if assignee:
+        operator = await operators.find(services.db, assignee.strip().lower()) if assignee != UNASSIGNED else None
+        charged = "" if assignee == UNASSIGNED else operator and operator.id
     if (q and q.strip() and not terms) or (assignee and charged is None) or (kind is not None and kind not in (*KINDS, "all")):
         return ResultPage([], None)
     wanted = InboxFilter(chosen, status, kind, charged, terms, urgent_first)
-    page = await inbox.page(services.db, caller.scope.accounts, wanted, limit, *(position or ()))
-    return ResultPage(page.items, None if page.next is None else paging.position(page.next))
+    return await inbox.page(services.db, caller.scope.accounts, wanted, paging.clamped(limit), after)
 
 
 async def export_inbox(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[InboxItem]]:
@@ -128,7 +129,7 @@ async def export_inbox(services: Services, caller: Caller, **filters: Any) -> As
 async def list_requests(
     services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
-    """List the requests of one bot, or of the caller's scope, newest first, with the changes that follow them."""
+    """List the requests of one bot, or of the caller's scope, with the changes that follow them."""
     return await list_inbox(services, caller, bot=bot, kind="all", limit=limit, after=after)
 
 
@@ -140,16 +141,6 @@ async def list_appointments(
     return page._replace(items=[item for item in page.items if item.appointment])
 
 
-async def _operator_id(services: Services, assignee: str | None) -> str | None:
-    """Return the filter of the store. An operator's id, "" for UNASSIGNED, None for no filter or an unknown operator."""
-    if not assignee:
-        return None
-    if assignee == UNASSIGNED:
-        return ""
-    operator = await operators.find(services.db, assignee.strip().lower())
-    return operator.id if operator else None
-
-
 async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Operator]:
     """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
     state = await accounts.resolve(services, caller, account)
@@ -157,7 +148,7 @@ async def assignees(services: Services, caller: Caller, *, account: str | None =
     return [operator for operator in listed if (operator.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]
 
 
-async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[BotAppointment]:
+async def appointments(services: Services, caller: Caller, *, first: int, end: int, account: str | None = None) -> list[InboxItem]:
     """List an account's appointments between two instants, in the order of their times; at most MOST_APPOINTMENTS."""
     state = await accounts.resolve(services, caller, account)
     return await today.appointments(services.db, state.account.id, first, end, MOST_APPOINTMENTS)

@@ -1,17 +1,23 @@
-"""Private notes of the team, assignment of conversations, what each operator has seen, and saved replies to insert into messages."""
+"""Private notes of the team, assignment of conversations, what each operator has seen, saved replies, and visitors as people."""
 
 import re
 from typing import NamedTuple
 
-from chatsvc.domain import refusals
+from chatsvc.domain import contacts, paging, refusals
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.models import Conversation, Note, SavedReply
+from chatsvc.domain.hand_off import KNOWN
+from chatsvc.domain.models import Conversation, Note, Person, SavedReply
+from chatsvc.domain.operators import normalised_email
+from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.refusals import Faults
 from chatsvc.domain.times import DAY_MS
-from chatsvc.services.accounts import accounts
-from chatsvc.services.conversations.conversations import existing
+from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.conversations import appointments
+from chatsvc.services.conversations.conversations import resolve, terms_of
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
-from chatsvc.store import operators, owners
+from chatsvc.store import operators, search_queries
+from chatsvc.store.search_queries import ConversationFilter
 
 MOST_NOTE = 4000
 MOST_LABEL = 40
@@ -32,21 +38,20 @@ async def note(services: Services, caller: Caller, *, conversation: str, text: s
     actor = caller.actor
     operator = await operators.find_by_id(services.db, actor.id) if actor.kind == "operator" else None
     author = (operator and operator.name) or actor.name or f"uid {actor.id}"
-    added = await stored.add_note(services.db, caller.scope.accounts, conversation, author, text, services.clock())
-    return existing(added, conversation)
+    return await stored.add_note(services.db, caller.scope.accounts, conversation, author, text, services.clock())
 
 
 async def assign(services: Services, caller: Caller, *, conversation: str, email: str) -> AssignedConversation:
     """Assign a conversation to the operator `email`, or with an empty text to nobody. Raises `operator_not_found`."""
-    account_id = existing(await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts), conversation)
+    account = (await resolve(services, caller, conversation))[1].account
     operator = await operators.find(services.db, email.strip().lower()) if email.strip() else None
-    role = operator.scope.role(account_id) if operator else None
+    role = operator.scope.role(account.id) if operator else None
     if email.strip() and role is None:
         raise refusals.operator_not_found(email=email)
     if role is not None and role < Role.EDITOR:
         raise refusals.operator_without_role(email=email, role="editor")
     assigned = await stored.assign(services.db, caller.scope.accounts, conversation, operator.id if operator else None)
-    return AssignedConversation(existing(assigned, conversation), operator.email if operator else None)
+    return AssignedConversation(assigned, operator.email if operator else None)
 
 
 async def snooze(services: Services, caller: Caller, *, conversation: str, until: int) -> Conversation:
@@ -54,12 +59,12 @@ async def snooze(services: Services, caller: Caller, *, conversation: str, until
     now = services.clock()
     if not now < until <= now + MOST_DAYS * DAY_MS:
         raise refusals.snooze_out_of_range(days=MOST_DAYS)
-    return existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, now, until), conversation)
+    return await stored.set_aside(services.db, caller.scope.accounts, conversation, now, until)
 
 
 async def reopen(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Set a conversation aside no longer."""
-    return existing(await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None), conversation)
+    return await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None)
 
 
 async def label(services: Services, caller: Caller, *, conversation: str, add: str = "", remove: str = "") -> Conversation:
@@ -72,7 +77,7 @@ async def label(services: Services, caller: Caller, *, conversation: str, add: s
             raise refusals.labels_exhausted(most=MOST_LABELS)
         return sorted(changed)
 
-    return existing(await stored.put_labels(services.db, caller.scope.accounts, conversation, change), conversation)
+    return await stored.put_labels(services.db, caller.scope.accounts, conversation, change)
 
 
 async def list_labels(services: Services, caller: Caller, *, account: str | None = None) -> list[str]:
@@ -122,3 +127,86 @@ def filled(text: str, visitor_name: str | None) -> str:
     if visitor_name:
         return text.replace("{name}", visitor_name)
     return re.sub(r"[ \t]*\{name\}", "", text).lstrip(" \t,")
+
+
+MOST_PEOPLES_CONVERSATIONS = 2000  # of a page of people
+MOST_NOTE_ON_PERSON = 2000
+
+
+class KnownVisitor(NamedTuple):
+    """A visitor with the conversations of those who have the same e-mail address or telephone number, the newest first."""
+
+    person: Person
+    conversations: list[Conversation]
+
+
+async def list_people(
+    services: Services,
+    caller: Caller,
+    *,
+    q: str | None = None,
+    bot: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[KnownVisitor]:
+    """List visitors whose name or contact data are known, those last seen first. q: words as in the list of conversations.
+
+    The same person is one, on the page of his or her newest conversation, or with words on each page. A page may be short although more
+    follow.
+    """
+    bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    terms = terms_of(q) if q else []
+    if q and q.strip() and not terms:
+        return ResultPage([], None)
+    wanted = ConversationFilter(bot_id, None, terms, KNOWN)
+    page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, paging.clamped(limit), after)
+    people = await stored.people_of(services.db, [number for _, number in page.items])
+    rows, listed = page.items, {conversation.id for conversation, number in page.items if number in people}
+    if not terms:
+        same = await stored.of_people(services.db, list(people.values()), bot_id, MOST_PEOPLES_CONVERSATIONS)
+        every = {number: conversation for conversation, number in [*rows, *same]}
+        rows = sorted(
+            ((conversation, number) for number, conversation in every.items()), key=lambda row: (-row[0].last_message_at, -row[1])
+        )
+        people = await stored.people_of(services.db, [number for _, number in rows])
+    merged = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in rows if number in people])
+    # Whoever has a newer conversation is on an earlier page.
+    shown = [visitor for visitor in merged if visitor.conversations[0].id in listed]
+    return ResultPage(shown, page.next)
+
+
+def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
+    """Put visitors of one account with the same e-mail address or telephone number together. The newest one's data count first."""
+    merged: list[KnownVisitor] = []
+    index_of: dict[tuple[str, str], int] = {}  # by account and address or number
+    for visitor in visitors:
+        more = visitor.person
+        contacts = [(more.account_id, contact.lower()) for contact in (more.email, more.phone) if contact]
+        index = next((index_of[contact] for contact in contacts if contact in index_of), len(merged))
+        index_of.update((contact, index) for contact in contacts if contact not in index_of)
+        if index == len(merged):
+            merged.append(visitor)
+            continue
+        known, listed = merged[index]
+        missing = {name: getattr(more, name) for name in ("name", "email", "phone", "note") if not getattr(known, name)}
+        sums = {name: getattr(known, name) + getattr(more, name) for name in ("requests", "appointments")}
+        merged[index] = KnownVisitor(known._replace(**missing, **sums), [*listed, *visitor.conversations])
+    return merged
+
+
+async def put_person(
+    services: Services, caller: Caller, *, conversation: str, name: str = "", email: str = "", phone: str = "", note: str = ""
+) -> Person:
+    """Set name, contact data and note of a conversation's visitor; an empty text is none. Raises Refused for unfit ones."""
+    country = (await resolve(services, caller, conversation))[2].country
+    faults, values = Faults(), dict[str, str | None]()
+    with faults:
+        values["visitor_name"] = accounts.plain_text(name, "name", contacts.MAX_NAME) if name.strip() else None
+    with faults:
+        values["visitor_email"] = normalised_email(email) if email.strip() else None
+    with faults:
+        values["visitor_phone"] = appointments.phone_of(phone, country) if phone.strip() else None
+    with faults:
+        values["visitor_note"] = accounts.long_text(note, "note", MOST_NOTE_ON_PERSON) if note.strip() else None
+    faults.refuse()
+    return await stored.put_person(services.db, caller.scope.accounts, conversation, values)

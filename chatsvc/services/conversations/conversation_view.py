@@ -6,20 +6,18 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import search_words, websites
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.channels import PLATFORMS, PlatformAddress
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message, Person
+from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
 from chatsvc.services.conversations import conversations, handling
 from chatsvc.services.conversations.conversation_events import VISITOR
-from chatsvc.services.conversations.conversations import existing
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.messages.visitor_addresses import MailAddress
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_view as stored
+from chatsvc.store import conversation_team as stored
 from chatsvc.store import knowledge, mails, operators, platforms
-from chatsvc.store.conversation_team import TeamRecords
+from chatsvc.store.conversation_team import ConversationView
 
 MESSAGES = 100  # of a page
 _LOOKED_AT = 30  # messages before an operator's
@@ -53,23 +51,15 @@ class Colleague(NamedTuple):
 
 
 class ShownConversation(NamedTuple):
-    """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
+    """A conversation with some messages, oldest first; `view` has what is stored beside them.
 
-    typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
-    language: the one that the visitor writes, None where none shows. seen: number of the last message that the operator has seen.
-    colleagues: other operators who have it open.
-    address: the visitor's on a platform. mail_to: the address for an answer by mail where the visitor has gone, None without one.
+    language: the one that the visitor writes, None where none shows. typing: whether the visitor is typing.
+    writable_until: when its platform stops to take messages, None where it always takes them. address: the visitor's on a platform.
+    mail_to: the address for an answer by mail where the visitor has gone. colleagues: other operators who have it open.
     """
 
-    conversation: Conversation
+    view: ConversationView
     messages: list[ShownMessage]
-    older: bool
-    newer: bool
-    items: list[InboxItem]
-    others: list[Conversation]
-    team: TeamRecords
-    seen: int
-    person: Person
     language: str | None
     typing: bool
     writable_until: int | None
@@ -95,22 +85,23 @@ async def show(
     from chatsvc.engines import language
 
     async with services.big_reads:
-        thread = await stored.read(services.db, caller.scope.accounts, conversation, MESSAGES, caller.actor.id, around, before)
-    view = existing(thread, conversation)
+        view = await stored.view(services.db, caller.scope.accounts, conversation, MESSAGES, caller.actor.id, around, before)
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for origin in evidence for entry in origin.get("entries", ())}
     known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
     pairs = zip(view.messages, evidence, strict=True)
     shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
-    key, channel = view.conversation.key, view.conversation.channel
-    typing = services.events.is_typing(key, VISITOR)
-    until = await handling.writable_until(services, channel, conversation)
-    address = await platforms.address(services.db, key) if channel in PLATFORMS else None
-    mail_to = await visitor_addresses.to_mail(services, caller, conversation)
-    spoken = language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages])
+    key = view.conversation.key
     return ShownConversation(
-        view.conversation, shown, *view[2:], spoken, typing, until, address, mail_to, await _colleagues(services, caller, view.conversation)
+        view,
+        shown,
+        language=language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages]),
+        typing=services.events.is_typing(key, VISITOR),
+        writable_until=await handling.writable_until(services, view.conversation),
+        address=await platforms.address(services.db, key) if view.conversation.channel in PLATFORMS else None,
+        mail_to=await visitor_addresses.to_mail(services, caller, conversation),
+        colleagues=await _colleagues(services, caller, view.conversation),
     )
 
 

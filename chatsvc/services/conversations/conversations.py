@@ -1,26 +1,25 @@
 """Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search and exports."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.hand_off import BACK, MISSED, OPERATOR, RESOLVED, SNOOZED, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Message, Note
+from chatsvc.domain.models import Bot, Conversation, Message, Note
 from chatsvc.domain.paging import Listing, Position, ResultPage
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, conversation_view, mails, platforms, search_queries
+from chatsvc.store import conversation_team, mails, platforms, search_queries
 from chatsvc.store import conversations as stored
-from chatsvc.store.conversation_team import TeamRecords
-from chatsvc.store.conversation_view import RowDetails
+from chatsvc.store.conversation_team import RowDetails, TeamRecords
 from chatsvc.store.search_queries import ConversationFilter
 
-T = TypeVar("T")
 DEFAULT_MESSAGES = 100
 MAX_MESSAGES = 500
 MOST_EXPORTED = 100_000  # messages of a single conversation
@@ -36,24 +35,23 @@ async def page(
         bots.find(state, chatbot_id)
     page = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
     depth = (after.depth if after else 0) + len(page.items)
-    next_cursor = services.cursors.write(Position(*page.last, depth), walk) if page.has_more and page.last else None
+    next_cursor = services.cursors.write(Position(*page.next, depth), walk) if page.next else None
     return Listing(page.items, limit, page.total, next_cursor)
 
 
-def existing(record: T | None, conversation: str) -> T:
-    """Return what was found for a conversation; raises `conversation_not_found` for None."""
-    if record is None:
-        raise refusals.conversation_not_found(conversation=conversation)
-    return record
+async def resolve(services: Services, caller: Caller, conversation: str) -> tuple[Conversation, AccountState, Bot]:
+    """Look up a conversation in the caller's scope, with its account and its bot; raises Refused."""
+    shown = (await stored.find(services.db, caller.scope.accounts, conversation)).conversation
+    return shown, *await bots.resolve(services, caller, shown.chatbot_id)
 
 
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
     """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
-    async with services.big_reads:
-        thread = await stored.find(services.db, [state.account.id], conversation_id, message_limit)
-    if thread is None:
-        raise errors.conversation_not_found()
-    return thread
+    try:
+        async with services.big_reads:
+            return await stored.find(services.db, [state.account.id], conversation_id, message_limit)
+    except Refused:
+        raise errors.conversation_not_found() from None
 
 
 def terms_of(query: str) -> list[Term]:
@@ -79,14 +77,13 @@ async def list_all(
     handling: only those that are "waiting", or that an "operator" has. missed: only those to which nobody came in time. Such a page may be
     short, or empty, although more follow.
     """
-    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
     wanted = await _filter(services, caller, status=MISSED if missed else handling, **filters)
     if wanted is None:
         return ResultPage([], None)
-    page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, position)
-    return ResultPage([conversation for conversation, _ in page.rows], paging.position(*page.next) if page.next else None)
+    page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, paging.clamped(limit), after)
+    return ResultPage([conversation for conversation, _ in page.items], page.next)
 
 
 async def _filter(
@@ -115,7 +112,7 @@ async def _filter(
     wanted = ConversationFilter(bot_id, channel, terms, status, caller.actor.id, label, captured=captured)
     if q and (user_id := search_words.user(q)) is not None:
         of_user = wanted._replace(terms=(), user_id=user_id)
-        if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).rows:
+        if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).items:
             return of_user
     return wanted
 
@@ -136,7 +133,7 @@ class TeamThread(NamedTuple):
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
     """Show one conversation with its newest messages, their mails, and the visitor's number."""
-    thread = existing(await stored.find(services.db, caller.scope.accounts, conversation, message_limit), conversation)
+    thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
     mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
     team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
@@ -168,7 +165,7 @@ async def export(
     """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
-            thread = existing(await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED), conversation)
+            thread = await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED)
         parts, behind = [stored.Part(*thread, begins=True, ends=True)], None
     else:
         bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
@@ -200,7 +197,6 @@ async def list_rows(
     with up to MOST_WAITING visitors who wait for a person, and as many conversations that are back from a while, beside `limit` others;
     no page has them among the others.
     """
-    limit, position = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     wanted = await _filter(services, caller, **filters)
     if wanted is None:
         return ResultPage([], None)
@@ -209,18 +205,18 @@ async def list_rows(
     is_open = not is_sought and wanted.status not in (SNOOZED, RESOLVED)
     wanted = wanted._replace(open_only=is_open, oldest_first=oldest_first)
     if is_open and wanted.status is None:
-        if position is None:
+        if after is None:
             for status in (WAITING, BACK):
                 chosen = wanted._replace(status=status)
-                first += (await search_queries.conversations(services.db, accounts, chosen, MOST_WAITING)).rows
+                first += (await search_queries.conversations(services.db, accounts, chosen, MOST_WAITING)).items
         wanted = wanted._replace(without_first=True)
-    page = await search_queries.conversations(services.db, accounts, wanted, limit, position)
-    rows = [*first, *page.rows]
+    page = await search_queries.conversations(services.db, accounts, wanted, paging.clamped(limit), after)
+    rows = [*first, *page.items]
     numbers = [number for _, number in rows]
-    details = await conversation_view.details(services.db, numbers, caller.actor.id)
+    details = await conversation_team.details(services.db, numbers, caller.actor.id)
     hits = await _hits(services, numbers, wanted.terms) if wanted.terms else {}
     shown = [ConversationRow(conversation, details[number], hits.get(number)) for conversation, number in rows if number in details]
-    return ResultPage(shown, paging.position(*page.next) if page.next else None)
+    return ResultPage(shown, page.next)
 
 
 async def export_rows(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[ConversationRow]]:
@@ -231,7 +227,7 @@ async def export_rows(services: Services, caller: Caller, **filters: Any) -> Asy
 
 async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term]) -> dict[int, tuple[str, str, str]]:
     """Find the newest words of conversations (their numbers) that begin with a term, with some words around."""
-    texts = await conversation_view.recent_texts(services.db, numbers)
+    texts = await conversation_team.recent_texts(services.db, numbers)
     wanted = [term.word for term in terms]
     hits: dict[int, tuple[str, str, str]] = {}
     for number, text in texts:

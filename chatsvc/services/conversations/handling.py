@@ -6,14 +6,14 @@ from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import Bot, Conversation
+from chatsvc.domain.models import Account, Bot, Conversation
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations.conversations import existing
+from chatsvc.services.accounts import accounts
+from chatsvc.services.conversations.conversations import resolve
 from chatsvc.services.messages import channel_messages, messages, visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.services.team import operators
-from chatsvc.store import conversation_team, conversations, owners, platforms
+from chatsvc.store import conversation_team, conversations, platforms
 from chatsvc.store import handling as stored
 from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
@@ -25,14 +25,14 @@ _BATCH = 100  # overdue conversations returned at a time
 
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
     """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
-    handler = await handler_of(services, caller, conversation, email)
+    handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account, email)
 
     def check(current: Conversation) -> None:
         if _is_anothers(current, handler) and not yes:
             raise _taken(current)
 
     taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check)
-    return _changed(services, existing(taken, conversation))
+    return _changed(services, taken)
 
 
 async def reply(
@@ -44,8 +44,9 @@ async def reply(
     AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
-    own = await handler_of(services, caller, conversation, None)
-    await check_writable(services, caller, conversation)
+    before, state, _ = await resolve(services, caller, conversation)
+    own = await handler_of(services, caller, state.account)
+    await check_writable(services, before)
 
     def handler(current: Conversation) -> Handler:
         if yes or not takes or not _is_anothers(current, own):
@@ -58,8 +59,7 @@ async def reply(
     address = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = address.address if address and address.refusal != STOPPED else None
-    written = await stored.reply(services.db, caller.scope.accounts, conversation, notice, handler, key, mail_to, takes=takes)
-    message = existing(written, conversation)
+    message = await stored.reply(services.db, caller.scope.accounts, conversation, notice, handler, key, mail_to, takes=takes)
     _changed(services, message.conversation)
     return message
 
@@ -69,12 +69,11 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
     A local user releases for the operator who has it, as with a reply.
     """
-    before = await _conversation(services, caller, conversation)
-    bot = (await bots.resolve(services, caller, before.chatbot_id))[1]
-    until = await writable_until(services, before.channel, conversation)
+    before, state, bot = await resolve(services, caller, conversation)
+    until = await writable_until(services, before)
     is_writable = until is None or services.clock() < until
     sentence = await _notice(services, bot, before, "") if is_writable else None
-    own = await handler_of(services, caller, conversation, None)
+    own = await handler_of(services, caller, state.account)
 
     def notice(current: Conversation) -> NoticeSentence | None:
         if own.id is not None and _is_anothers(current, own) and not yes:
@@ -82,27 +81,27 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
         return sentence
 
     released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
-    return _changed(services, existing(released, conversation))
+    return _changed(services, released)
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Set a conversation aside as done: nobody is missed in it, and the bot has it again, which says nothing of it."""
-    own = await handler_of(services, caller, conversation, None)
+    own = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account)
 
     def check(current: Conversation) -> None:
         if own.id is not None and _is_anothers(current, own):
             raise _taken(current)
 
     settled = await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), check)
-    return _changed(services, existing(settled, conversation))
+    return _changed(services, settled)
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Show the visitor for a few seconds that the operator is typing; return the conversation."""
-    typed_in = await _conversation(services, caller, conversation)
+    typed_in = await conversations.find(services.db, caller.scope.accounts, conversation)
     for who in ("operator", caller.actor.id):
-        services.events.type(typed_in.key, who)
-    return typed_in
+        services.events.type(typed_in.conversation.key, who)
+    return typed_in.conversation
 
 
 async def return_overdue(services: Services) -> int:
@@ -157,22 +156,17 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
 
 
-async def _conversation(services: Services, caller: Caller, conversation: str) -> Conversation:
-    return existing(await conversations.find(services.db, caller.scope.accounts, conversation, 1), conversation).conversation
-
-
-async def handler_of(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
-    """Return the person who takes the conversation: the operator with this e-mail address, or the caller.
+async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
+    """Return the person who takes a conversation of the account: the operator with this e-mail address, or the caller.
 
     Visitors see the name: the account's where an operator has none, never the e-mail address.
     """
-    account_id = existing(await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts), conversation)
     actor = caller.actor
     if email is not None:
         operator = await operators.find(services, caller, email)
         if actor.kind == "operator" and actor.id != operator.id:
             raise refusals.forbidden(operation="conversation.take", role="administrator")
-        role = operator.scope.role(account_id)
+        role = operator.scope.role(account.id)
         if role is None or role < Role.EDITOR:
             raise refusals.operator_without_role(email=email, role="editor")
         operator_id, name = operator.id, operator.name
@@ -181,33 +175,32 @@ async def handler_of(services: Services, caller: Caller, conversation: str, emai
         operator_id, name = actor.id, own.name if own else None
     else:
         return Handler(None, actor.name or f"uid {actor.id}")
-    account = await services.account_cache.account(account_id) if name is None else None
-    return Handler(operator_id, name or (account.account.name if account else ""))
+    return Handler(operator_id, account.name if name is None else name)
 
 
-async def check_writable(services: Services, caller: Caller, conversation: str) -> None:
+async def check_writable(services: Services, conversation: Conversation) -> None:
     """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
-    bot_id, name, _ = (await _conversation(services, caller, conversation)).key
+    bot_id, name, _ = conversation.key
     if name == "api":
         return
     channel = (await services.channels.of_bot(bot_id)).get(name)
     if channel is None:
         raise refusals.channel_not_found(bot=bot_id, channel=name)
-    until = await writable_until(services, name, conversation)
+    until = await writable_until(services, conversation)
     if until is not None and services.clock() >= until:
-        raise refusals.channel_window_closed(conversation=conversation)
+        raise refusals.channel_window_closed(conversation=conversation.id)
     if channel.channel.state == PAUSED:
         raise refusals.channel_paused(bot=bot_id, channel=name)
     if channel.channel.state == NEEDS_SECRET:
         raise refusals.channel_secret_missing(bot=bot_id, channel=name)
 
 
-async def writable_until(services: Services, channel: str, conversation: str) -> int | None:
+async def writable_until(services: Services, conversation: Conversation) -> int | None:
     """Return when the platform stops to take messages to the visitor. None where it always takes them."""
-    platform = services.platforms.get(channel)
+    platform = services.platforms.get(conversation.channel)
     if platform is None or platform.window_ms is None:
         return None
-    return (await platforms.last_word_at(services.db, conversation) or 0) + platform.window_ms
+    return (await platforms.last_word_at(services.db, conversation.id) or 0) + platform.window_ms
 
 
 def _is_anothers(conversation: Conversation, handler: Handler) -> bool:

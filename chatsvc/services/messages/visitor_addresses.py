@@ -36,7 +36,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str, recorde
     if not services.sends_mail:
         return None
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
-    if thread is None or (recorded is None and thread.conversation.channel != _CHANNEL):
+    if recorded is None and thread.conversation.channel != _CHANNEL:
         return None
     given = recorded or _given(services, thread.messages) or thread.conversation.visitor_email
     if not given or not _is_its_domain(given, thread.messages):

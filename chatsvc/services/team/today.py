@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import knowledge_findings, times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.captures import BotAppointment, InboxItem
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
@@ -59,7 +59,7 @@ class Today(NamedTuple):
 
     missed: list[MissedVisitor]
     requests: list[InboxItem]
-    appointments: list[BotAppointment]
+    appointments: list[InboxItem]
     questions: list[tuple[str, UnansweredGroup]]
     failed: list[FailedDelivery]
     allowance: AllowanceState | None
@@ -80,7 +80,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     groups = [(bot, group) for bot in asked for group in await unanswered.listed(services, state.bots[bot], SHOWN + 1, answered=False)]
     questions = sorted(groups, key=lambda question: -question[1].times)
     # A new request that stands among the appointments is listed there alone.
-    listed = {appointment.appointment.request.id for appointment in records.appointments[:SHOWN]}
+    listed = {item.request.id for item in records.appointments[:SHOWN]}
     requests = [item for item in new.items if item.request.id not in listed]
     lists: dict[str, Sized] = {
         "requests": requests,
