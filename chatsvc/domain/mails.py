@@ -12,15 +12,16 @@ URGENT = "urgent"
 # To operators, with a link to choose a password: the first one, or another.
 INVITATION, PASSWORD = "invitation", "password"
 # To visitors: what an operator has answered, and what the team has decided on an appointment.
-ANSWER, DECISION = "answer", "decision"
-QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
+TO_VISITORS = ANSWER, DECISION = "answer", "decision"
+STATES = QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
 # Why an address gets no mail with an answer: its owner wants none, or it got ANSWERS_A_DAY.
 STOPPED, DAILY_LIMIT = "stopped", "daily_limit"
-STATES = (QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE)
 
 MINUTE_MS = 60_000
 # A first notice leaves after LEAD_MS; those that follow within the period of their kind become one mail at its end.
 LEAD_MS = 2000
+# How long the links of such mails are good.
+LINKS_MS = {INVITATION: DAY_MS, PASSWORD: 60 * MINUTE_MS}
 # Anybody can ask for a link for anybody: so often one address gets it.
 LINK_EVERY_MS = 15 * MINUTE_MS
 PERIODS_MS = {WAITING: MINUTE_MS, REQUEST: 5 * MINUTE_MS, APPOINTMENT: 5 * MINUTE_MS, WEBHOOK: 15 * MINUTE_MS, URGENT: 0}

@@ -18,7 +18,6 @@ ROLES = {role.name.lower(): role for role in (Role.READER, Role.EDITOR, Role.OWN
 NO_ROLE = "none"
 HOUR_MS = 3_600_000
 LINK_MS = DAY_MS
-RESET_MS = 3_600_000  # for a link that somebody asked for on the sign-in page
 IDLE_MS = 12 * HOUR_MS
 SESSION_MS = 30 * DAY_MS
 SECOND_FACTOR_MS = 600_000  # for the code after the password

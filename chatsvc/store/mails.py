@@ -11,7 +11,6 @@ from typing import NamedTuple
 from chatsvc.domain import mails as rules
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import Mail, MailOutcome, MailState
-from chatsvc.domain.operators import LINK_MS, RESET_MS
 from chatsvc.store import mail_notices, operators
 from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
 from chatsvc.store.mail_notices import WANTS
@@ -22,12 +21,6 @@ _WANTED_NOW = WANTS.format(kind="m.kind", account="m.account_id")
 _WAITING_NOW = """
     SELECT count(*) FROM conversations c INDEXED BY conversations_handed_off
     WHERE c.handling <> 'bot' AND c.handling = 'waiting' AND c.account_id = ?1 AND (?2 IS NULL OR c.number = ?2)
-"""
-
-
-_UNREAD = """
-    SELECT number, content FROM messages WHERE conversation = ?1 AND role = 'operator' AND delivery = 'queued'
-        AND (mail IS NULL OR mail = ?2) ORDER BY number
 """
 
 
@@ -56,11 +49,15 @@ _DETAILS = {
 }
 
 
-def _claim_answers(connection: Connection, conversation: int, number: int) -> int:
-    """Mark the answers that the visitor has not read. Returns their number."""
-    unread = connection.execute(_UNREAD, (conversation, number)).fetchall()
-    connection.executemany("UPDATE messages SET mail = ? WHERE number = ?", [(number, message) for message, _ in unread])
-    return len(unread)
+def _claim_answers(connection: Connection, number: int) -> int:
+    """Mark the answers of a queued mail that the visitor has not read. Return their number, 0 for a mail of another kind."""
+    return connection.execute(
+        """
+        UPDATE messages SET mail = ?1 WHERE conversation = (SELECT conversation FROM mails WHERE number = ?1 AND kind = 'answer'
+            AND state = 'queued') AND role = 'operator' AND delivery = 'queued' AND (mail IS NULL OR mail = ?1)
+        """,
+        (number,),
+    ).rowcount
 
 
 class NoticeDetail(NamedTuple):
@@ -78,7 +75,7 @@ class OutgoingMail(NamedTuple):
 
     `language` is the recipient's, else that of the account's first bot, without an account of the first one of all; `created_at` is the
     time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of the page on which the visitor
-    wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes, and a mail to an operator the `name`.
+    wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes.
     """
 
     number: int
@@ -96,79 +93,56 @@ class OutgoingMail(NamedTuple):
     page_host: str | None
     channel: str | None = None
     appointment_id: str | None = None
-    name: str | None = None
     texts: tuple[str, ...] = ()
     details: tuple[NoticeDetail, ...] = ()
 
 
-class DueMail(NamedTuple):
-    """A mail that is to be sent now."""
+_COLUMNS = """
+    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
+    m.error, m.answer
+"""
 
-    number: int
-    recipient: str
 
-
-def due(connection: Connection, now: int, limit: int) -> list[DueMail]:
+def due(connection: Connection, now: int, limit: int) -> list[Mail]:
     """List the mails to send now."""
     rows = connection.execute(
-        "SELECT number, recipient FROM mails WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
+        f"SELECT {_COLUMNS} FROM mails m WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
     )
-    return [DueMail(*row) for row in rows]
-
-
-async def is_due(db: Database, now: int) -> bool:
-    """Report whether a mail is to be sent now. Mails that were tried for too long fail."""
-    old = """
-        SELECT number, coalesce(error, 'expired'), status_code, answer FROM mails
-        WHERE state = 'queued' AND due_at <= ? AND created_at <= ? LIMIT 100
-    """
-    limits = now, now - rules.GIVE_UP_MS
-
-    def look(connection: Connection) -> tuple[bool, bool]:
-        return bool(due(connection, now, 1)), connection.execute(old, limits).fetchone() is not None
-
-    def expire(connection: Connection) -> None:
-        for number, *reason in connection.execute(old, limits).fetchall():
-            settle(connection, number, MailOutcome(rules.FAILED, *reason), now)
-
-    is_any, is_any_old = await db.read(look)
-    if is_any_old:
-        await db.write(expire)
-    return is_any
+    return [Mail(*row) for row in rows]
 
 
 @writes
 def begin(connection: Connection, number: int, now: int, link: SetupLink, node: str | None) -> OutgoingMail | None:
     """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.
 
-    None where it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
+    Return None if it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
     """
     row = connection.execute(
         f"""
-        SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-            WHERE o.id = m.operator_id AND (m.kind IN ('{rules.INVITATION}', '{rules.PASSWORD}') OR {_WANTED_NOW})), a.deleted_at, m.bot_id,
-            m.recipient, m.operator_id
+        SELECT m.account_id, m.conversation, m.kind, m.bot_id, m.recipient, m.operator_id, a.deleted_at IS NOT NULL
+            OR m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
+                WHERE o.id = m.operator_id AND (m.kind IN ('{rules.INVITATION}', '{rules.PASSWORD}') OR {_WANTED_NOW}))
         FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
         """,
         (number,),
     ).fetchone()
     if row is None:
         return None
-    account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient, operator_id = row
+    account_id, conversation, kind, bot_id, recipient, operator_id, is_unwanted = row
     causes = None
     if kind == WAITING:
         causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
     elif kind == rules.ANSWER:
-        causes = _claim_answers(connection, conversation, number)
-    if is_unwanted or deleted_at is not None or causes == 0:
+        causes = _claim_answers(connection, number)
+    if is_unwanted or causes == 0:
         connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
         return None
-    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in (rules.ANSWER, rules.DECISION) else None
-    if reason is not None and (kind == rules.ANSWER or reason == rules.STOPPED):
+    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in rules.TO_VISITORS else None
+    if reason == rules.STOPPED or (reason and kind == rules.ANSWER):
         settle(connection, number, MailOutcome(rules.FAILED, reason), now)
         return None
-    if kind in (rules.INVITATION, rules.PASSWORD):
-        operators.insert_link(connection, operator_id, link._replace(expires_at=now + (LINK_MS if kind == rules.INVITATION else RESET_MS)))
+    if kind in rules.LINKS_MS:
+        operators.insert_link(connection, operator_id, link._replace(expires_at=now + rules.LINKS_MS[kind]))
     connection.execute(
         """
         UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
@@ -180,39 +154,33 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
 
 
 def _outgoing(connection: Connection, number: int) -> OutgoingMail:
-    row = connection.execute(
+    *fields, operator_id, conversation = connection.execute(
         """
         SELECT m.number, m.kind, m.recipient,
             coalesce(o.language, (SELECT f.language FROM bots f WHERE m.account_id IS NULL OR f.account_id = m.account_id
                 ORDER BY f.created_at, f.id LIMIT 1)),
             m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
-            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), o.name,
-            m.operator_id, m.conversation FROM mails m
-        LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id LEFT JOIN bots b ON b.id = m.bot_id
-        LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
+            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), m.operator_id, m.conversation
+        FROM mails m LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id
+        LEFT JOIN bots b ON b.id = m.bot_id LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
         """,
         (number,),
     ).fetchone()
-    *fields, operator_id, conversation = row
     mail = OutgoingMail(*fields)
     if mail.kind in _DETAILS:
         values = mail.account_id, conversation, min(mail.causes, MOST_DETAILS), operator_id
-        rows = connection.execute(_DETAILS[mail.kind], values).fetchall()
-        return mail._replace(details=tuple(NoticeDetail(*detail) for detail in rows))
-    carried = "SELECT number, content FROM messages WHERE conversation = ? AND mail = ?"
-    texts = connection.execute(_UNREAD if mail.kind == rules.ANSWER else carried, (conversation, number)).fetchall()
-    return mail._replace(texts=tuple(content for _, content in texts))
+        details = connection.execute(_DETAILS[mail.kind], values)
+        return mail._replace(details=tuple(NoticeDetail(*detail) for detail in details))
+    unread = "AND delivery = 'queued'" if mail.kind == rules.ANSWER else ""
+    texts = connection.execute(
+        f"SELECT content FROM messages WHERE conversation = ? AND mail = ? {unread} ORDER BY number", (conversation, number)
+    )
+    return mail._replace(texts=tuple(content for (content,) in texts))
 
 
 def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail."""
-    row = connection.execute("SELECT kind, conversation, state FROM mails WHERE number = ?", (number,)).fetchone()
-    if row is None:
-        return
-    kind, conversation, state = row
-    if kind == rules.ANSWER and state == rules.QUEUED:
-        # The conversation shows what became of the mail.
-        _claim_answers(connection, conversation, number)
+    """Write the final outcome of a mail. Answers belong to the one that failed for them: the conversation shows it."""
+    _claim_answers(connection, number)
     connection.execute(
         """
         UPDATE mails SET state = ?, error = ?, status_code = ?, answer = ?, settled_at = ? WHERE number = ?
@@ -220,58 +188,49 @@ def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) 
         """,
         (*outcome, now, number),
     )
-    if kind in (rules.ANSWER, rules.DECISION) and outcome.state == rules.SENT:
+    if outcome.state == rules.SENT:
         connection.execute(
-            "UPDATE messages SET delivery = 'sent' WHERE conversation = ? AND mail = ? AND delivery = 'queued'", (conversation, number)
+            """
+            UPDATE messages SET delivery = 'sent' WHERE conversation = (SELECT conversation FROM mails WHERE number = ?1) AND mail = ?1
+                AND delivery = 'queued'
+            """,
+            (number,),
         )
 
 
-def put_back(connection: Connection, outcome: MailOutcome, now: int, number: int) -> None:
-    """Queue a mail again that was surely not taken. One that was queued meanwhile for the same operator is taken up."""
-    other = connection.execute(
+def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
+    """Let a mail that was surely not taken wait. Without a number, let all wait that are due: the server takes none.
+
+    One that was queued for the same operator or conversation while this one was being sent is taken up.
+    """
+    later = connection.execute(
         """
-        DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ?
+        DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ? AND m.state = 'sending'
             WHERE q.state = 'queued' AND q.kind = m.kind AND (q.operator_id = m.operator_id AND q.account_id = m.account_id
                 OR m.kind = 'answer' AND q.conversation = m.conversation))
         RETURNING causes, bot_id, conversation, created_at
         """,
         (number,),
     ).fetchone()
-    if other is not None:
+    if later is not None:
         connection.execute(
             """
             UPDATE mails SET causes = causes + ?, bot_id = CASE bot_id WHEN ? THEN bot_id END,
                 conversation = CASE conversation WHEN ? THEN conversation END, created_at = ? WHERE number = ?
             """,
-            (*other, number),
+            (*later, number),
         )
-    connection.execute(
-        "UPDATE mails SET state = 'queued', error = ?, status_code = ?, answer = ? WHERE number = ? AND state = 'sending'",
-        (*outcome[1:], number),
-    )
-    _postpone(connection, now, number)
-
-
-def postpone(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
-    """Put off a queued mail. Without a number all that are due: the server takes none."""
-    connection.execute(
-        """
-        UPDATE mails SET attempts = attempts + 1, error = ?1, status_code = ?2, answer = ?3
-        WHERE state = 'queued' AND due_at <= ?4 AND (?5 IS NULL OR number = ?5)
-        """,
-        (*outcome[1:], now, number),
-    )
-    _postpone(connection, now, number)
-
-
-def _postpone(connection: Connection, now: int, number: int | None) -> None:
+    # An attempt counts from `sending` on, and where it got no further.
+    chosen = "number = ?5 AND state IN ('queued', 'sending')" if number is not None else "state = 'queued' AND due_at <= ?4"
     connection.execute(
         f"""
-        UPDATE mails SET due_at = ?1
-            + min({rules.LONGEST_PAUSE_MS}, CAST({rules.FIRST_PAUSE_MS} AS BIGINT) << CAST(min(max(attempts - 1, 0), 10) AS INTEGER))
-        WHERE state = 'queued' AND due_at <= ?1 AND (?2 IS NULL OR number = ?2)
+        UPDATE mails SET state = 'queued', error = ?1, status_code = ?2, answer = ?3,
+            attempts = attempts + CASE state WHEN 'queued' THEN 1 ELSE 0 END,
+            due_at = max(due_at, ?4 + min({rules.LONGEST_PAUSE_MS}, CAST({rules.FIRST_PAUSE_MS} AS BIGINT)
+                << CAST(min(attempts - CASE state WHEN 'queued' THEN 0 ELSE 1 END, 10) AS INTEGER)))
+        WHERE {chosen}
         """,
-        (now, number),
+        (*outcome[1:], now, number)[: 4 if number is None else 5],
     )
 
 
@@ -305,20 +264,13 @@ async def delay_answers(db: Database, now: int) -> None:
 
 def interrupt_all(connection: Connection, now: int) -> None:
     """Settle all mails that wait or are being sent, after a restore. They may have been sent since."""
-    for state in ("queued", "sending"):
-        connection.execute(f"{_UNKNOWN} WHERE state = ?", (now, state))
+    connection.execute(f"{_UNKNOWN} WHERE state IN ('queued', 'sending')", (now,))
 
 
 async def forget_old(db: Database, now: int, limit: int) -> bool:
     """Delete some mails that were settled a month ago. Return False once none is left."""
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
     return bool(await change_any(db, old, (now - rules.KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
-
-
-_COLUMNS = """
-    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
-    m.error, m.answer
-"""
 
 
 @reads

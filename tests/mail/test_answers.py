@@ -266,9 +266,9 @@ def test_mail_programs_get_their_button_where_the_address_is_https(config: Confi
     assert smtp is not None
     url = f"https://chat.example.com/chat/{'b' * 36}/mails/{'t' * 120}"
     mail = mails.OutgoingMail(1, "answer", "ada@example.com", None, 1, None, None, "Desk", None, 0, None, None, None, texts=("Yes.",))
-    message = message_from_bytes(mail_texts.answer(mail, smtp, "en", url), policy=policy.default)
+    message = message_from_bytes(mail_texts.to_visitor(mail, smtp, "en", url), policy=policy.default)
     assert (message["List-Unsubscribe"], message["List-Unsubscribe-Post"]) == (f"<{url}>", "List-Unsubscribe=One-Click")
-    assert "List-Unsubscribe" not in message_from_bytes(mail_texts.answer(mail, smtp, "en", "https://ö.example/x"))
+    assert "List-Unsubscribe" not in message_from_bytes(mail_texts.to_visitor(mail, smtp, "en", "https://ö.example/x"))
 
 
 async def test_without_mail_nothing_changes(visitor: Visitor, post: Post) -> None:
@@ -304,10 +304,10 @@ async def test_a_mail_that_was_put_off_takes_up_the_next_answer(visitor: Visitor
     await visitor.act("conversation.reply", text="Yes.")
     visitor.clock.advance(120)
     db, outcome = visitor.services.db, MailOutcome("queued", "refused", 451, "later")
-    ((number, _),) = await db.read(lambda connection: mails.due(connection, visitor.clock(), 10))
-    assert await mails.begin(db, number, visitor.clock(), SetupLink(b"", 0, 0), None)
+    (mail,) = await db.read(lambda connection: mails.due(connection, visitor.clock(), 10))
+    assert await mails.begin(db, mail.number, visitor.clock(), SetupLink(b"", 0, 0), None)
     await visitor.act("conversation.reply", text="Hello?")
-    await db.write(lambda connection: mails.put_back(connection, outcome, visitor.clock(), number))
+    await db.write(lambda connection: mails.put_off(connection, outcome, visitor.clock(), mail.number))
     await post.pass_time(10)
     (text,) = mailbox.texts
     assert "Yes." in text

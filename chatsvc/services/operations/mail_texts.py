@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 from chatsvc.config.model import Smtp
 from chatsvc.domain import rich_text, times
-from chatsvc.domain.mails import TEST, WEBHOOK
+from chatsvc.domain.mails import ANSWER, TEST, WEBHOOK
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.services.conversations.calendar import Invitation
 from chatsvc.store.mails import NoticeDetail, OutgoingMail
@@ -55,44 +55,34 @@ def _detail(detail: NoticeDetail, language: str) -> str:
     facts = [plain(detail.name or _text(language, "nameless"))]
     if detail.date and detail.time:
         facts.append(times.in_words(date.fromisoformat(detail.date), time.fromisoformat(detail.time), language))
-    lines = (" ".join("".join(letter if letter.isprintable() else " " for letter in line).split()) for line in detail.words.splitlines())
+    lines = (plain(line, len(line)) for line in detail.words.splitlines())
     words = "\n".join(f"> {line}" for line in lines if line)
     return f"{' · '.join([*facts, plain(detail.bot)])}\n{words[:_MOST_WORDS]}{'…' if len(words) > _MOST_WORDS else ''}"
 
 
-def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) -> bytes:
-    """Write the answers of an operator to a visitor, in the language of the conversation. `stop_url` leads to the page that stops them."""
+def to_visitor(
+    mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None, when: str = "", invitation: Invitation | None = None
+) -> bytes:
+    """Write an operator's answers to a visitor, or what the team has decided on an appointment at `when`, with a calendar file.
+
+    The language is that of the conversation. `stop_url` leads to the page that stops such mails.
+    """
     tongue = language if language in LANGUAGES else "en"
     where = plain(mail.bot or "")
     page = f" ({plain(mail.page_host)})" if mail.page_host else ""
-    text = _text(tongue, "answer_text", where=where, said="\n\n".join(map(rich_text.plain, mail.texts)), page=page)
-    text += f"\n\n-- \n{_text(tongue, 'answer_reason', where=where, page=page)}"
+    text = "\n\n".join(map(rich_text.plain, mail.texts))
+    text = _text(tongue, "answer_text", where=where, said=text, page=page) if mail.kind == ANSWER else f"{text}\n\n{where}"
+    text += f"\n\n-- \n{_text(tongue, f'{mail.kind}_reason', where=where, page=page)}"
     if stop_url is not None:
         text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
-    return compose(mail, smtp, _text(tongue, "answer_subject", where=where), f"{text}\n", language, stop_url)
-
-
-def decision(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None, when: str, invitation: Invitation) -> bytes:
-    """Write to a customer what the team has decided on an appointment, with a calendar file."""
-    tongue = language if language in LANGUAGES else "en"
-    where = plain(mail.bot or "")
-    text = f"{rich_text.plain(mail.texts[0])}\n\n{where}\n\n-- \n{_text(tongue, 'decision_reason', where=where)}"
-    if stop_url is not None:
-        text += f"\n\n{_text(tongue, 'answer_stop', url=stop_url)}"
-    return compose(mail, smtp, _text(tongue, "decision_subject", where=where, when=when), f"{text}\n", language, stop_url, invitation)
+    subject = _text(tongue, f"{mail.kind}_subject", where=where, when=when)
+    return compose(mail, smtp, subject, f"{text}\n", language, stop_url, invitation)
 
 
 def compose(
-    mail: OutgoingMail,
-    smtp: Smtp,
-    subject: str,
-    text: str,
-    language: str,
-    stop_url: str | None = None,
-    invitation: Invitation | None = None,
+    mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str, stop_url: str | None = None, file: Invitation | None = None
 ) -> bytes:
-    """Write a message with its header. `stop_url` is for the button of mail programs that stops such mails (RFC 8058).
-    Line breaks in names cannot add fields: `plain` has removed them."""
+    """Write a message with its header. Line breaks in names cannot add fields: `plain` has removed them."""
     message = EmailMessage(policy=SMTP)
     message["From"] = Address(plain(smtp.sender_name), addr_spec=smtp.sender)
     message["To"] = Address(addr_spec=mail.recipient)
@@ -103,22 +93,17 @@ def compose(
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text, cte="quoted-printable")
     message["Content-Language"] = language  # set_content() deletes such fields
-    if invitation is not None:
-        parameters = {"method": invitation.method}
-        message.add_attachment(invitation.file.decode(), subtype="calendar", filename="appointment.ics", params=parameters)
-    return _stop_header(stop_url) + message.as_bytes()
-
-
-def _stop_header(url: str | None) -> bytes:
-    """Write the fields of RFC 8058. The library would fold and encode so long an address, which mail programs do not read."""
-    if url is None or not url.isascii():
-        return b""
-    button = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" if url.startswith("https://") else ""
-    return f"List-Unsubscribe: <{url}>\r\n{button}".encode()
+    if file is not None:
+        message.add_attachment(file.file.decode(), subtype="calendar", filename="appointment.ics", params={"method": file.method})
+    content = message.as_bytes()
+    if stop_url is None or not stop_url.isascii():
+        return content
+    # RFC 8058's button of mail programs. The library would fold and encode so long an address, which they do not read.
+    button = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" if stop_url.startswith("https://") else ""
+    return f"List-Unsubscribe: <{stop_url}>\r\n{button}".encode() + content
 
 
 def plain(text: str, most: int = _MOST_NAME) -> str:
     """Return a text on one line without control characters, cut to a length."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)
-    line = " ".join(line.split())
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -7,22 +7,21 @@ knows whether the server took it, and it is `unknown`. Everything before is trie
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.mails import ANSWER, DECISION, FAILED, INVITATION, PASSWORD, QUEUED, SENT, STATES, TEST, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.mails import ANSWER, FAILED, GIVE_UP_MS, LINKS_MS, QUEUED, SENT, STATES, TEST, TO_VISITORS, UNKNOWN, Mail, MailOutcome
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import mails as stored
 from chatsvc.store.database import STORE_PAUSE_S, Connection, StoreUnavailable
-from chatsvc.store.mails import DueMail, OutgoingMail
+from chatsvc.store.mails import OutgoingMail
 from chatsvc.store.operators import SetupLink
 
 if TYPE_CHECKING:
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LANE = "mail"  # there is one server
-PutOff = Callable[[Connection, MailOutcome, int], None]
 
 
-class Mailer(DeliveryQueue[DueMail, DueMail]):
+class Mailer(DeliveryQueue[Mail, Mail]):
     """Sends the queued mails of one process."""
 
     stop_s = 20.0
@@ -57,21 +55,26 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         return await stored.interrupt(self.db, self._services.clock())
 
     async def waiting(self) -> Iterable[str]:
-        return [LANE] if await stored.is_due(self.db, self._services.clock()) else []
+        return [LANE] if await self.db.read(lambda connection: self.find(connection, LANE, 1, ())) else []
 
-    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[DueMail]:
+    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Mail]:
         del lane, keys
         return stored.due(connection, self._services.clock(), room)
 
-    def mark(self, connection: Connection, lane: str, rows: list[DueMail]) -> list[DueMail]:
-        """Return the mails as they are: each is marked once the server has accepted its recipient."""
-        del connection, lane
-        return rows
+    def mark(self, connection: Connection, lane: str, rows: list[Mail]) -> list[Mail]:
+        """Let mails fail that were tried for too long. Each other one is marked once the server has accepted its recipient."""
+        del lane
+        now = self._services.clock()
+        old = [mail for mail in rows if mail.created_at <= now - GIVE_UP_MS]
+        for mail in old:
+            outcome = MailOutcome(FAILED, mail.error or "expired", mail.status_code, mail.answer)
+            stored.settle(connection, mail.number, outcome, now)
+        return [mail for mail in rows if mail not in old]
 
-    def key(self, item: DueMail) -> object:
+    def key(self, item: Mail) -> object:
         return item.number
 
-    async def send(self, item: DueMail) -> Outcome:
+    async def send(self, item: Mail) -> Outcome:
         # Imported here: most installations send no mail, and most times nothing is due.
         from chatsvc.outbound.smtp import MailFault
 
@@ -79,7 +82,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
             connection = await self._connected()
         except MailFault as fault:
             log.warning("mails wait, %s takes none: %s", self._smtp.host, fault)
-            return self._put_off(fault, stored.postpone)
+            return self._put_off(fault)
         try:
             await connection.address(self._smtp.sender, item.recipient)
             now, token = self._services.clock(), operators.new_token()
@@ -88,7 +91,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         except MailFault as fault:
             if fault.of_server:
                 await self.release()
-            return self._not_taken(item.number, fault, partial(stored.postpone, number=item.number))
+            return self._not_taken(item.number, fault)
         except StoreUnavailable as fault:
             log.error("mails wait: %s", fault)
             return Outcome(None, lambda _: None, pause_s=STORE_PAUSE_S)
@@ -134,7 +137,7 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
         except MailFault as fault:
             if mail.kind == TEST:  # it is not tried again
                 return self._settled(mail.number, _outcome(FAILED, fault))
-            return self._not_taken(mail.number, fault, partial(stored.put_back, number=mail.number))
+            return self._not_taken(mail.number, fault)
         except MailUncertain as fault:
             log.warning("nobody knows whether mail %d was sent: %s", mail.number, fault)
             if connection is self._connection:
@@ -145,36 +148,33 @@ class Mailer(DeliveryQueue[DueMail, DueMail]):
     async def _message(self, mail: OutgoingMail, token: str) -> bytes:
         from chatsvc.services.operations import mail_texts
 
-        services = self._services
-        if mail.kind in (INVITATION, PASSWORD):
-            return mail_texts.set_up(mail, self._smtp, services.config.server.public_url, token)
-        if mail.kind not in (ANSWER, DECISION):
-            server = services.config.server
+        services, server = self._services, self._services.config.server
+        if mail.kind in LINKS_MS:
+            return mail_texts.set_up(mail, self._smtp, server.public_url, token)
+        if mail.kind not in TO_VISITORS:
             return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)
         language = await visitor_addresses.language_of(services, mail)
         stop_url = await visitor_addresses.stop_url(services, mail) if mail.kind == ANSWER or mail.channel == "web" else None
         if mail.kind == ANSWER:
-            return mail_texts.answer(mail, self._smtp, language, stop_url)
+            return mail_texts.to_visitor(mail, self._smtp, language, stop_url)
         bot, appointment = await calendar.of_mail(services, mail)
         invitation = await services.offload(lambda: calendar.invite(bot, appointment, self._smtp, mail))
         when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
-        return mail_texts.decision(mail, self._smtp, language, stop_url, when, invitation)
+        return mail_texts.to_visitor(mail, self._smtp, language, stop_url, when, invitation)
 
-    def _not_taken(self, number: int, fault: MailFault, put_off: PutOff) -> Outcome:
+    def _not_taken(self, number: int, fault: MailFault) -> Outcome:
         log.warning("mail %d was not taken: %s", number, fault)
-        if fault.is_permanent:
-            return self._settled(number, _outcome(FAILED, fault))
-        return self._put_off(fault, put_off)
+        return self._settled(number, _outcome(FAILED, fault)) if fault.is_permanent else self._put_off(fault, number)
 
-    def _put_off(self, fault: MailFault, put_off: PutOff) -> Outcome:
+    def _put_off(self, fault: MailFault, number: int | None = None) -> Outcome:
         outcome, now = _outcome(QUEUED, fault), self._services.clock()
-        return Outcome(fault.code, lambda connection: put_off(connection, outcome, now))
+        return Outcome(fault.code, lambda connection: stored.put_off(connection, outcome, now, number))
 
     def _settled(self, number: int, outcome: MailOutcome) -> Outcome:
         now = self._services.clock()
         return Outcome(outcome.error or SENT, lambda connection: stored.settle(connection, number, outcome, now))
 
-    def broken(self, item: DueMail) -> Outcome:
+    def broken(self, item: Mail) -> Outcome:
         return self._settled(item.number, MailOutcome(UNKNOWN, "internal_error"))
 
     async def send_test(self, recipient: str) -> Mail:
