@@ -102,23 +102,21 @@ class AcmeClient:
         return (await self._post(order["certificate"], None)).body
 
     async def _authorize(self, urls: Sequence[str], proving: Proving) -> None:
-        proofs, challenges, pending = [], [], []
+        proofs, challenges = [], dict[str, str]()
         for url in urls:
             authorization = _object(await self._post(url, None))
             if authorization["status"] == "valid":
                 continue  # proved recently
             domain = authorization["identifier"]["value"]
-            offered = [challenge for challenge in authorization["challenges"] if challenge["type"] == self._challenge]
-            if not offered:
+            offered = next((each for each in authorization["challenges"] if each["type"] == self._challenge), None)
+            if offered is None:
                 raise AcmeError(f"the authority does not offer {self._challenge} for {domain}")
-            token = offered[0]["token"]
-            proofs.append(Proof(domain, token, key_authorization(token, self._key)))
-            challenges.append(offered[0]["url"])
-            pending.append(url)
+            proofs.append(Proof(domain, offered["token"], key_authorization(offered["token"], self._key)))
+            challenges[url] = offered["url"]
         async with proving(proofs):
+            for challenge in challenges.values():
+                await self._post(challenge, {})
             for url in challenges:
-                await self._post(url, {})
-            for url in pending:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
@@ -136,7 +134,7 @@ class AcmeClient:
 
     async def _post(self, url: str, payload: object | None) -> Answer:
         for _ in range(NONCE_TRIES):
-            nonce, self._nonce = self._nonce or await self._new_nonce(), None
+            nonce = self._nonce or (await self._send("HEAD", self._directory["newNonce"])).headers["Replay-Nonce"]
             sender = {"kid": self._account} if self._account else {"jwk": jwk(self._key.public_key())}
             body = sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **sender}, payload)
             answer = await self._send("POST", url, body)
@@ -147,9 +145,6 @@ class AcmeClient:
             if problem.get("type") != _BAD_NONCE:
                 raise AcmeError(f"the authority answered {answer.status}: {_worded(problem)}", _retry_after_s(answer))
         raise AcmeError("the authority refuses every nonce that it gives")
-
-    async def _new_nonce(self) -> str:
-        return (await self._send("HEAD", self._directory["newNonce"])).headers["Replay-Nonce"]
 
     async def _send(self, method: str, url: str, body: bytes | None = None) -> Answer:
         headers = {"Content-Type": "application/jose+json"} if body is not None else {}

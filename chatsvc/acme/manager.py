@@ -119,7 +119,8 @@ class CertificateManager:
         except OSError as fault:
             # It is in use; requesting another now would only count against the authority's limits.
             log.error("the new certificate cannot be stored, another will be asked for at the next start: %s", fault)
-        log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.validity(chain).end))
+        end = time.gmtime(certificates.validity(chain).end)
+        log.info("certificate for %s issued, good until %s UTC", self._names(), time.strftime("%Y-%m-%d %H:%M", end))
 
     @asynccontextmanager
     async def _proving(self, proofs: Sequence[Proof]) -> AsyncIterator[None]:
@@ -127,7 +128,9 @@ class CertificateManager:
             if self._tokens is not None:
                 self._tokens.update({proof.token: proof.authorization for proof in proofs})
             else:
-                self._server_tls.set_challenges({proof.domain: _proof_pem(proof) for proof in proofs})
+                digests = {proof.domain: sha256(proof.authorization.encode()).digest() for proof in proofs}
+                certified = {name: certificates.self_signed([name], days=1, proof=digest) for name, digest in digests.items()}
+                self._server_tls.set_challenges({name: b"".join(pems) for name, pems in certified.items()})
             yield
         finally:
             if self._tokens is not None:
@@ -142,14 +145,6 @@ class CertificateManager:
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError(f"{ACCOUNT_KEY} is no key on P-256")
         return key
-
-
-def _proof_pem(proof: Proof) -> bytes:
-    return b"".join(certificates.self_signed([proof.domain], days=1, proof=sha256(proof.authorization.encode()).digest()))
-
-
-def _day(moment: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(moment))
 
 
 def _write(file: Path, content: bytes) -> None:

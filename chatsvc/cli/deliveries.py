@@ -81,17 +81,20 @@ def show_delivery(delivery: ReceivedDelivery, *, as_json: bool) -> None:
         echo(to_json(line))
         return
     echo(f"{one_line(delivery.event or 'no event')}  signature {'valid' if delivery.valid else 'WRONG'}")
-    if delivery.envelope is None:
-        echo(f"  {delivery.size} bytes that are no JSON")
-    else:
-        echo(to_json(delivery.envelope, indent=2))
+    echo(f"  {delivery.size} bytes that are no JSON" if delivery.envelope is None else to_json(delivery.envelope, indent=2))
+
+
+def _stop_event() -> asyncio.Event:
+    """Return an event that SIGINT and SIGTERM set."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
 
 
 async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
     """Receive, verify and print until SIGINT or SIGTERM."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = _stop_event()
     async with Receiver(key, partial(show_delivery, as_json=as_json)).listening(port, certificate) as url:
         echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
         await stop.wait()
@@ -99,36 +102,31 @@ async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *,
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
     """Post the events of `fetch`, page by page. Raises CommandError at the first that the receiver refuses."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    after, outcomes = 0, list[dict[str, Any]]()
+    stop, after, outcomes = _stop_event(), 0, list[dict[str, Any]]()
+    error: str | None = None
     # The operator names this receiver: neither `egress: none` nor the guard applies.
     async with open_session(Egress(), "webhook", tls) as session:
-        while not stop.is_set():
+        while error is None and not stop.is_set():
             events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
             for event in events:
-                outcome = await _post(session, url, event)
-                line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
-                    "success": outcome is None,
-                    "error": outcome,
-                }
-                outcomes.append(line)
-                if not as_json:
-                    echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
-                elif follow:
-                    echo(to_json(line))
-                if outcome is not None:
-                    _sum_up(outcomes, follow=follow, as_json=as_json)
-                    raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
-                after = event["number"]
-            if events:
-                continue
-            if not follow:
-                _sum_up(outcomes, follow=follow, as_json=as_json)
-                return
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), POLL_S)
+                error, after = await _post(session, url, event), event["number"]
+                outcomes.append({name: event[name] for name in ("event", "record_id", "delivery_id")})
+                outcomes[-1] |= {"success": error is None, "error": error}
+                if follow or not as_json:
+                    echo(to_json(outcomes[-1]) if as_json else one_line(f"{event['event']}  {event['record_id']}  {error or 'taken'}"))
+                if error is not None:
+                    break
+            if not events and not follow:
+                break
+            if not events:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), POLL_S)
+    if as_json and not follow:
+        echo(to_json(outcomes))
+    elif not outcomes and not as_json and not follow:
+        echo("nothing to send", err=True)
+    if error is not None:
+        raise CommandError(f"stopped at {outcomes[-1]['event']} {outcomes[-1]['record_id']}: {error}")
 
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
@@ -139,11 +137,3 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
     except FAULTS as fault:
         return reason_of(fault)
     return None if 200 <= answer.status < 300 else f"http_status ({answer.status})"
-
-
-def _sum_up(outcomes: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
-    """Print the summary: one JSON list without `follow`, or a line where nothing was sent."""
-    if as_json and not follow:
-        echo(to_json(outcomes))
-    elif not outcomes and not as_json:
-        echo("nothing to send", err=True)

@@ -57,15 +57,6 @@ operation(webhook, "webhook.test", "bot", ends=lambda attempt: _end([attempt]))
 operation(webhook, "webhook.attempts", "bot", *options(limit=(click.IntRange(1, 10000), 20)), columns=ATTEMPT_COLUMNS, pages=True)
 
 
-def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    with progress("sending again") as far:
-        for page in pages(ctx, "webhook.resend_failed", bot=bot, since=since):
-            sent += page["attempts"]
-            far("sending again: events", len(sent), len(sent) + page["left"])
-    return sent
-
-
 @command(webhook, "resend", "[attempt]", *options(bot=BOT, failed_since="TIME"))
 def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_since: str | None, as_json: bool) -> None:
     if attempt is not None and bot is None and failed_since is None:
@@ -73,7 +64,11 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
         show(sent, as_json)
         _end([sent])
     elif attempt is None and bot is not None and failed_since is not None:
-        sent = _resend_failed(ctx, bot, failed_since)
+        sent = []
+        with progress("sending again") as far:
+            for page in pages(ctx, "webhook.resend_failed", bot=bot, since=failed_since):
+                sent += page["attempts"]
+                far("sending again: events", len(sent), len(sent) + page["left"])
         show(sent, as_json, ATTEMPT_COLUMNS.split())
         _end(sent)
     else:

@@ -1,10 +1,8 @@
 """Delivery of webhook events (help/webhooks.md): builds, signs and posts them, a lane for each bot."""
 
-import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable
 
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain.addresses import TargetRefused
@@ -14,7 +12,7 @@ from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.webhook import WebhookSender
 from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection, Database
-from chatsvc.store.deliveries import Sending, UnusableKey
+from chatsvc.store.deliveries import Sending, Terms, UnusableKey
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sealing import Unsealable, row_name, unseal_with_any
 from chatsvc.store.tables import SIGNING_KEYS
@@ -22,7 +20,6 @@ from chatsvc.store.webhooks import Event, Webhook
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 AT_ONCE = 32  # deliveries of a bot once its receiver has answered; one until then, and while it is silent
 
 
@@ -55,6 +52,10 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         self._plans, self._clock, self._sends_mail = plans, clock, sends_mail
         self.outcomes["delivered"] = 0
 
+    @property
+    def terms(self) -> Terms:
+        return Terms(self._plans, self.sign, self.db.node)
+
     async def check(self, url: str) -> None:
         """Check the address of a webhook; raises TargetRefused."""
         await self._guard.check(url, self._egress)
@@ -83,7 +84,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         return deliveries.pending(connection, lane, room)
 
     def mark(self, connection: Connection, lane: str, rows: list[Event]) -> list[Sending]:
-        count, sendings = deliveries.begin(connection, lane, rows, self._clock(), plans=self._plans, sign=self.sign, node=self.db.node)
+        count, sendings = deliveries.begin(connection, lane, rows, self._clock(), self.terms)
         self._note_failed(connection, lane, count - len(sendings))
         return sendings
 
@@ -119,16 +120,6 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         await self.write(await self.attempt(sending.bot_id, sending))
         # An event may have waited for this attempt.
         self.wake(sending.bot_id)
-
-    async def deliver_each(self, bot_id: str, sending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-        """Make deliveries that a person asked for, as many at a time as a lane. Return results in order, or raise the first fault."""
-        slots = asyncio.Semaphore(self.most(bot_id))
-
-        async def in_slot(send: Callable[[], Awaitable[T]]) -> T:
-            async with slots:
-                return await send()
-
-        return await asyncio.gather(*map(in_slot, sending))
 
     async def close(self) -> None:
         await super().close()

@@ -56,14 +56,31 @@ class PostResult:
 class AttemptDetail(NamedTuple):
     """An attempt with its request, and the beginning of the answer's body.
 
-    `headers` and `body` are as sent; `body` is empty where no request was made, `answer` None where none came.
+    `signature` is None where nothing was signed, or by a version that did not keep it; `body` is empty where no request was made,
+    `answer` None where none came.
     """
 
     attempt: Attempt
+    event_number: int
     event_created_at: int
-    headers: Mapping[str, str]
+    signature: str | None
     body: bytes
     answer: bytes | None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return all headers of the request in their order, those of the HTTP client included."""
+        attempt = self.attempt
+        if not (self.body and attempt.url and self.signature):
+            return {}
+        return {
+            "Host": urlsplit(attempt.url).netloc.removesuffix(":443"),
+            "Accept": "*/*",
+            "Accept-Encoding": "identity",
+            **build_headers(attempt.event, attempt.delivery_id, self.signature),
+            "Content-Length": str(len(self.body)),
+            "Connection": "close",
+        }
 
     @property
     def was_sent(self) -> bool:
@@ -117,18 +134,6 @@ def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str
         "X-Service-Event": event,
         "X-Service-Delivery": delivery_id,
         "X-Service-Signature": signature,
-    }
-
-
-def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: bytes) -> dict[str, str]:
-    """Return all headers of a delivery in their order, those of the HTTP client included."""
-    return {
-        "Host": urlsplit(url).netloc.removesuffix(":443"),
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-        **build_headers(event, delivery_id, signature),
-        "Content-Length": str(len(body)),
-        "Connection": "close",
     }
 
 

@@ -1,10 +1,10 @@
 """DNS lookups with a time limit, whose every address is checked against the guard's rules."""
 
 import asyncio
-import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from ipaddress import ip_address
 
 from chatsvc.domain.addresses import UNKNOWN, IPAddress, Networks, Own, TargetRefused, check_answers
@@ -29,7 +29,7 @@ class SystemResolver:
     """
 
     def __init__(self) -> None:
-        self._in_flight: dict[str, asyncio.Future[list[str]]] = {}
+        self._in_flight: dict[str, Future[list[str]]] = {}
 
     async def __call__(self, host: str) -> list[str]:
         """Look up every address of `host`; raises OSError where it has none. lookup() bounds the time."""
@@ -37,42 +37,23 @@ class SystemResolver:
         if answer is None:
             if len(self._in_flight) >= MAX_LOOKUPS:
                 raise OSError("too many names are being looked up")
-            answer = self._in_flight[host] = asyncio.get_running_loop().create_future()
-            answer.add_done_callback(lambda done: self._forget(host, done))
+            answer = self._in_flight[host] = Future()
+            # It runs: a caller that is cancelled does not cancel the lookup of the others.
+            answer.set_running_or_notify_cancel()
+            answer.add_done_callback(lambda _: self._in_flight.pop(host))
             try:
-                threading.Thread(target=_getaddrinfo, args=(host, answer), name="lookup", daemon=True).start()
+                threading.Thread(target=_look_up, args=(host, answer), name="lookup", daemon=True).start()
             except RuntimeError as fault:
                 answer.set_exception(OSError(str(fault)))
-        # Shielded: a caller that is cancelled must not cancel the lookup of the others.
-        return await asyncio.shield(answer)
-
-    def _forget(self, host: str, done: asyncio.Future[list[str]]) -> None:
-        del self._in_flight[host]
-        # Retrieved, so that asyncio does not report a failure after all callers have given up.
-        if not done.cancelled():
-            done.exception()
+        return await asyncio.wrap_future(answer)
 
 
-def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:
-    addresses: list[str] = []
-    error: OSError | None = None
+def _look_up(host: str, answer: Future[list[str]]) -> None:
     try:
         # Without AI_ADDRCONFIG: an address counts for the check even if this machine could not reach it.
-        addresses = [str(sockaddr[0]) for *_, sockaddr in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        answer.set_result([str(sockaddr[0]) for *_, sockaddr in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)])
     except (OSError, UnicodeError) as fault:
-        error = fault if isinstance(fault, OSError) else OSError(str(fault))
-
-    def finish() -> None:
-        if answer.done():
-            return
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(addresses)
-
-    # The loop may have been closed meanwhile.
-    with contextlib.suppress(RuntimeError):
-        answer.get_loop().call_soon_threadsafe(finish)
+        answer.set_exception(fault if isinstance(fault, OSError) else OSError(str(fault)))
 
 
 async def addresses_of(host: str, resolve: Resolve) -> list[str]:

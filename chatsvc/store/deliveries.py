@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, PostResult
+from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, AttemptDetail, PostResult
 from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, Webhook, add_event, find_in
@@ -35,6 +35,14 @@ class UnusableKey(Exception):
 Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 
+class Terms(NamedTuple):
+    """What an attempt depends on: the plans that have webhooks, what signs, and the process that sends."""
+
+    plans: frozenset[str]
+    sign: Sign
+    node: str | None
+
+
 # The current webhook of a bot, and the reason for which nothing may be sent.
 _Standing = tuple[Webhook | None, str | None]
 
@@ -51,12 +59,9 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
 
 
 def _record(
-    connection: Connection, events: Sequence[Event], now: int, standing: _Standing, sign: Sign, node: str | None
+    connection: Connection, events: Sequence[Event], now: int, standing: _Standing, terms: Terms
 ) -> list[tuple[str, Sending | None]]:
-    """Record an attempt of the process `node` for each of a bot's events. Return their ids and deliveries.
-
-    None for one that cannot be sent and is recorded as failed.
-    """
+    """Record an attempt for each of a bot's events, as failed if it cannot be sent. Return their ids and deliveries."""
     webhook, cause = standing
     url = webhook.url if webhook else None
     rows: list[tuple[object, ...]] = []
@@ -66,13 +71,13 @@ def _record(
         body, signature = b"", ""
         if webhook and url and not refusal:
             try:
-                body, signature = sign(event, delivery_id, webhook)
+                body, signature = terms.sign(event, delivery_id, webhook)
             except UnusableKey:
                 refusal = "unusable_key"
         sending = Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature) if url and not refusal else None
         sendings.append((attempt, sending))
         outcome = (0, refusal, 0) if refusal else (None,) * 3
-        rows.append((attempt, event.number, event.bot_id, delivery_id, url, body, now, *outcome, signature or None, node))
+        rows.append((attempt, event.number, event.bot_id, delivery_id, url, body, now, *outcome, signature or None, terms.node))
     connection.executemany(f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return sendings
 
@@ -99,14 +104,12 @@ def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
     return [Event(*row) for row in rows]
 
 
-def begin(
-    connection: Connection, bot_id: str, events: list[Event], now: int, *, plans: frozenset[str], sign: Sign, node: str | None
-) -> tuple[int, list[Sending]]:
-    """Record an attempt for each of these events; `plans` have webhooks.
+def begin(connection: Connection, bot_id: str, events: list[Event], now: int, terms: Terms) -> tuple[int, list[Sending]]:
+    """Record an attempt for each of these events. Return the number of attempts, and the deliveries to send.
 
-    Returns the number of attempts, and the deliveries to send: fewer if some could only be recorded as failed.
+    They are fewer if some could only be recorded as failed.
     """
-    standing = _standing(connection, bot_id, plans)
+    standing = _standing(connection, bot_id, terms.plans)
     if standing is None:
         return 0, []
     # The webhook may have been changed to `--pull`: then events are only recorded.
@@ -114,36 +117,34 @@ def begin(
     pulled = webhook is not None and webhook.url is None and refusal is None
     state = KEPT if pulled else ATTEMPTED
     connection.executemany("UPDATE webhook_events SET state = ? WHERE number = ?", [(state, event.number) for event in events])
-    recorded = [] if pulled else _record(connection, events, now, standing, sign, node)
+    recorded = [] if pulled else _record(connection, events, now, standing, terms)
     return len(recorded), [sending for _, sending in recorded if sending]
 
 
 @writes
-def send_test(
-    connection: Connection, event: Event, now: int, *, plans: frozenset[str], sign: Sign, node: str | None
-) -> tuple[str, Sending | None] | None:
+def send_test(connection: Connection, event: Event, now: int, terms: Terms) -> tuple[str, Sending | None] | None:
     """Write a test event with its attempt. Return the attempt's id and the delivery, None for a deleted account."""
-    standing = _standing(connection, event.bot_id, plans)
+    standing = _standing(connection, event.bot_id, terms.plans)
     if standing is None:
         return None
     written = event._replace(number=add_event(connection, event, ATTEMPTED))
-    return _record(connection, [written], now, standing, sign, node)[0]
+    return _record(connection, [written], now, standing, terms)[0]
 
 
 @writes
 def send_again(
-    connection: Connection, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, node: str | None, failed: bool = False
+    connection: Connection, event_number: int, now: int, terms: Terms, *, failed: bool = False
 ) -> tuple[str, Sending | None] | None:
-    """Record another attempt for an event; gives the attempt's id and what to send.
+    """Record another attempt for an event, with `failed` only if the latest one failed. Return its id and the delivery.
 
-    None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
+    Return None if nothing is recorded, as for an event that has gone with its account.
     """
     row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
-    standing = _standing(connection, row[1], plans) if row else None
+    standing = _standing(connection, row[1], terms.plans) if row else None
     latest = "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1"
     if standing is None or (failed and connection.execute(latest, (event_number,)).fetchone() != (0,)):
         return None
-    return _record(connection, [Event(*row)], now, standing, sign, node)[0]
+    return _record(connection, [Event(*row)], now, standing, terms)[0]
 
 
 _ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.bot_id"
@@ -153,24 +154,13 @@ _OF_EVENT = "EXISTS (SELECT 1 FROM webhook_events f WHERE f.number = n.event_num
 _OF_STATUS = {None: "true", DELIVERED: "n.success = 1", FAILED: "n.success = 0", IN_FLIGHT: "n.success IS NULL"}
 
 
-class StoredDelivery(NamedTuple):
-    """An attempt with its request. `signature` is None where nothing was signed, or by a version that did not keep it."""
-
-    attempt: Attempt
-    event_number: int
-    event_created_at: int
-    signature: str | None
-    body: bytes
-    answer: bytes | None
-
-
 def _attempt(row: tuple[object, ...]) -> Attempt:
     attempt = Attempt(*row[: len(Attempt._fields)])  # type: ignore[arg-type]  # the columns are the fields
     return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
 
 
 @reads
-def find(connection: Connection, attempt_id: str, accounts: Accounts) -> StoredDelivery | None:
+def find(connection: Connection, attempt_id: str, accounts: Accounts) -> AttemptDetail | None:
     """Read an attempt of these accounts (None for all) with its request and answer."""
     row = connection.execute(
         f"""
@@ -179,7 +169,7 @@ def find(connection: Connection, attempt_id: str, accounts: Accounts) -> StoredD
         """,
         (listed(accounts), attempt_id),
     ).fetchone()
-    return StoredDelivery(_attempt(row), *row[len(Attempt._fields) :]) if row else None
+    return AttemptDetail(_attempt(row), *row[len(Attempt._fields) :]) if row else None
 
 
 @reads

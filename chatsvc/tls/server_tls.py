@@ -5,6 +5,7 @@ import logging
 import os
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from chatsvc.domain.errors import CommandError
@@ -87,22 +88,15 @@ class CertificateFiles:
 
     def open(self) -> None:
         """Load the files for the first time; raises CommandError where they cannot be used."""
-        self._seen = self._state()
-        try:
-            self._server_tls.use_files(*self._files)
-        except OSError as fault:
-            raise CommandError(f"{self._name} cannot be used: {fault.strerror or fault}") from None
+        if fault := self._load():
+            raise CommandError(f"{self._name} cannot be used: {fault}")
 
     def look(self) -> None:
         """Load the files again if they have changed. Unusable ones are logged once and the previous certificate stays."""
-        state = self._state()
-        if state == self._seen:
+        if self._seen == self._state():
             return
-        self._seen = state
-        try:
-            self._server_tls.use_files(*self._files)
-        except OSError as fault:
-            log.error("%s changed and cannot be used, the one before stays in force: %s", self._name, fault.strerror or fault)
+        if fault := self._load():
+            log.error("%s changed and cannot be used, the one before stays in force: %s", self._name, fault)
         else:
             log.info("%s changed: new connections get the new one", self._name)
 
@@ -112,14 +106,20 @@ class CertificateFiles:
             await asyncio.sleep(LOOK_EVERY_S)
             self.look()
 
-    def _state(self) -> list[tuple[int, ...] | None]:
-        """Return what changes when a file is replaced or written; links are followed."""
-        return [_state_of(file) for file in self._files]
-
-
-def _state_of(file: Path) -> tuple[int, ...] | None:
-    try:
-        status = file.stat()
-    except OSError:
+    def _load(self) -> str | None:
+        """Use the files as they are. Return why they cannot be used, or None if they can."""
+        self._seen = self._state()
+        try:
+            self._server_tls.use_files(*self._files)
+        except OSError as fault:
+            return fault.strerror or str(fault)
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+    def _state(self) -> list[tuple[int, ...]]:
+        """Return what changes when a file is replaced or written; links are followed."""
+        states: list[tuple[int, ...]] = []
+        for file in self._files:
+            with suppress(OSError):
+                status = file.stat()
+                states.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        return states

@@ -329,10 +329,9 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
     await insert(site.app, "mails", "account_id, kind, recipient, causes, state, created_at, due_at, attempts", sent)
     assert "five e-mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
     await site.do("conversation.reply", conversation=waiting, text="Are you there?")
-    ((number, _),) = [
-        mail for mail in await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100)) if mail[1] == "gone@example.com"
-    ]
-    assert await mails.begin(db, number, now, SetupLink(b"", 0, 0), None) is None
+    due = await db.read(lambda connection: mails.due(connection, now + GONE_MS, 100))
+    (mail,) = [mail for mail in due if mail.recipient == "gone@example.com"]
+    assert await mails.begin(db, mail.number, now, SetupLink(b"", 0, 0), None) is None
     for client, expected in (
         (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),
         (

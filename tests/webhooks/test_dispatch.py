@@ -329,28 +329,6 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     await sender.close()
 
 
-async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
-    (bot,) = await more_bots(caller, 1)
-    gate, bots = asyncio.Event(), list[str]()
-
-    async def post(bot: str, _: str) -> PostResult:
-        bots.append(bot)
-        return DELIVERED
-
-    sender = Queue(caller, post)
-    await sender.start()
-    await sender.look()
-    resending = asyncio.create_task(sender.deliver_each(bot, [gate.wait]))
-    await asyncio.sleep(0)
-    await events(caller, bot)
-    sender.wake(bot)
-
-    await eventually(lambda: bots == [bot])
-    gate.set()
-    assert await resending == [True]
-    await sender.close()
-
-
 async def test_a_bot_has_the_slots_that_its_receiver_earns_and_silent_ones_share_their_own(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

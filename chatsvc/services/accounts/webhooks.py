@@ -4,7 +4,6 @@ import asyncio
 import json
 import uuid
 from collections.abc import Sequence
-from functools import partial
 
 from chatsvc.domain import paging, refusals, shapes, webhooks
 from chatsvc.domain.actors import Caller
@@ -20,13 +19,10 @@ from chatsvc.services.services import Services
 from chatsvc.store import deliveries, sealing
 from chatsvc.store import webhooks as stored
 from chatsvc.store.deliveries import Sending
+from chatsvc.store.owners import Accounts
 from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.webhooks import Event, Webhook
-
-
-def _plans(services: Services) -> frozenset[str]:
-    return with_webhooks(services.config.plans)
 
 
 def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
@@ -48,8 +44,9 @@ async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, W
 async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
     """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent."""
     state, chatbot = await bots.resolve(services, caller, bot)
-    if state.account.plan not in _plans(services):
-        raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(_plans(services)))
+    plans = with_webhooks(services.config.plans)
+    if state.account.plan not in plans:
+        raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(plans))
     wanted = tuple(event for event in SUBSCRIBED if event in events)
     unknown = sorted(set(events) - set(SUBSCRIBED))
     if unknown:
@@ -93,13 +90,17 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
     return _settings(webhook)
 
 
+async def _find_attempt(services: Services, attempt_id: str, accounts: Accounts) -> AttemptDetail:
+    detail = await deliveries.find(services.db, attempt_id, accounts)
+    if detail is None:
+        raise refusals.attempt_not_found(attempt=attempt_id)
+    return detail
+
+
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
         await services.webhooks.deliver(sending)
-    recorded = await deliveries.find(services.db, attempt_id, None)
-    if recorded is None:
-        raise refusals.attempt_not_found(attempt=attempt_id)
-    return recorded.attempt
+    return (await _find_attempt(services, attempt_id, None)).attempt
 
 
 async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
@@ -111,9 +112,7 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    sending = await deliveries.send_test(
-        services.db, event, now, plans=_plans(services), sign=services.webhooks.sign, node=services.db.node
-    )
+    sending = await deliveries.send_test(services.db, event, now, services.webhooks.terms)
     if sending is None:
         raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *sending)
@@ -144,20 +143,12 @@ async def attempts(
 
 async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
     """Show an attempt with its request as sent, and the beginning of the answer's body."""
-    detail = await deliveries.find(services.db, attempt, caller.scope.accounts)
-    if detail is None:
-        raise refusals.attempt_not_found(attempt=attempt)
-    recorded, headers = detail.attempt, dict[str, str]()
-    if detail.body and recorded.url and detail.signature:
-        headers = webhooks.sent_headers(recorded.url, recorded.event, recorded.delivery_id, detail.signature, detail.body)
-    return AttemptDetail(recorded, detail.event_created_at, headers, detail.body, detail.answer)
+    return await _find_attempt(services, attempt, caller.scope.accounts)
 
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
     """Send the event of an attempt again, with a new delivery id; raises Refused."""
-    earlier = await deliveries.find(services.db, attempt, caller.scope.accounts)
-    if earlier is None:
-        raise refusals.attempt_not_found(attempt=attempt)
+    earlier = await _find_attempt(services, attempt, caller.scope.accounts)
     if earlier.attempt.success is None:
         raise refusals.attempt_under_way(attempt=attempt)
     sent = await _send_again(services, earlier.event_number)
@@ -169,15 +160,7 @@ async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt
 async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
     if services.webhooks.stopping:
         raise refusals.service_stopping()
-    sending = await deliveries.send_again(
-        services.db,
-        event_number,
-        services.clock(),
-        plans=_plans(services),
-        sign=services.webhooks.sign,
-        node=services.db.node,
-        failed=failed,
-    )
+    sending = await deliveries.send_again(services.db, event_number, services.clock(), services.webhooks.terms, failed=failed)
     return await _sent(services, *sending) if sending else None
 
 
@@ -188,17 +171,14 @@ async def resend_failed(
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     failed = await deliveries.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
     page, left = failed[:limit], len(failed[limit:])
-    by_bot: dict[str, list[int]] = {}
-    for number, bot_id in page:
-        by_bot.setdefault(bot_id, []).append(number)
-    # Each event is checked again before it is sent: another call may have sent it.
-    sent = await asyncio.gather(
-        *(
-            services.webhooks.deliver_each(bot_id, [partial(_send_again, services, number, failed=True) for number in numbers])
-            for bot_id, numbers in by_bot.items()
-        )
-    )
-    attempts = [attempt for of_bot in sent for attempt in of_bot if attempt]
+    slots = {bot_id: asyncio.Semaphore(services.webhooks.most(bot_id)) for _, bot_id in page}
+
+    async def send(number: int, bot_id: str) -> Attempt | None:
+        async with slots[bot_id]:
+            # The latest attempt is looked at again: another call may have sent the event meanwhile.
+            return await _send_again(services, number, failed=True)
+
+    attempts = [attempt for attempt in await asyncio.gather(*(send(*entry) for entry in page)) if attempt]
     return ResentPage(attempts, left, page[-1][0] if left else None)
 
 
