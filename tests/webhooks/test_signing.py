@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
-import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chatsvc.domain.webhooks import build_headers, build_request, generate_signing_key, sign, verify
 from chatsvc.store.sealing import Unsealable, seal, unseal
@@ -18,22 +14,10 @@ KEY = bytes(range(32))
 SECRET = "whsec_" + "A" * 43
 
 
-def hmac_by_hand(key: bytes, body: bytes) -> str:
-    padded = (hashlib.sha256(key).digest() if len(key) > 64 else key).ljust(64, b"\0")
-    inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + body).digest()
-    return "sha256=" + hashlib.sha256(bytes(b ^ 0x5C for b in padded) + inner).hexdigest()
-
-
 def test_the_published_github_vector_comes_out() -> None:
     expected = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     assert sign("It's a Secret to Everybody", b"Hello, World!") == expected
     assert verify("It's a Secret to Everybody", b"Hello, World!", expected)
-
-
-@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=100), st.binary(max_size=300))
-def test_signatures_are_hmac_as_the_rfc_writes_it(key: str, body: bytes) -> None:
-    assert sign(key, body) == hmac_by_hand(key.encode(), body)
-    assert verify(key, body, sign(key, body))
 
 
 def test_openssl_verifies_a_signature() -> None:
@@ -88,8 +72,3 @@ def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> Non
             unseal(key, stored, row)
         assert row in str(caught.value)
         assert SECRET not in str(caught.value)
-
-
-def test_sealing_loads_its_cipher_only_when_it_is_used() -> None:
-    code = "import sys, chatsvc.store.sealing, chatsvc.domain.webhooks; sys.exit('cryptography' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -106,44 +106,44 @@ async def refused_when_set(url: str, names: Names, allowed: Networks = ()) -> bo
     return not accepted(url, allowed)
 
 
-@pytest.mark.parametrize(("url", "answers"), BAD)
-async def test_a_bad_target_is_refused_when_it_is_set_and_never_dialled(url: str, answers: str) -> None:
-    before, _, later = answers.rpartition("|")
-    names = Names(later or "93.184.215.14")
-    if await refused_when_set(url, names):
-        assert names.asked == []
-        return
-    names = Names(answers)
-    if before:  # it turns bad after it was set
-        await Guard(OWN, (), names).check(url, Egress())
-    error, addresses = await dialled(url, names)
-    assert error in ("refused_address", "dns_failed", "timeout")
-    assert addresses == []
+async def test_a_bad_target_is_refused_when_it_is_set_and_never_dialled(subtests: pytest.Subtests) -> None:
+    for url, answers in BAD:
+        with subtests.test(url):
+            before, _, later = answers.rpartition("|")
+            names = Names(later or "93.184.215.14")
+            if await refused_when_set(url, names):
+                assert names.asked == []
+                continue
+            names = Names(answers)
+            if before:  # it turns bad after it was set
+                await Guard(OWN, (), names).check(url, Egress())
+            error, addresses = await dialled(url, names)
+            assert error in ("refused_address", "dns_failed", "timeout")
+            assert addresses == []
 
 
-@pytest.mark.parametrize(("url", "answers"), GOOD)
-async def test_a_good_target_is_accepted_and_dialled_where_it_was_checked(url: str, answers: str) -> None:
-    names = Names(answers)
-    target = await Guard(OWN, (), names).check(url, Egress())
-    error, addresses = await dialled(url, names)
-    assert error == "connect_failed"
-    assert set(addresses) == set([str(target.address)] if target.address else answers.rpartition("|")[2].split(","))
-    assert len(names.asked) == (0 if target.address else 2)
-    assert target.url.isascii()
-    assert check_url(target.url, OWN, ()) == target
+async def test_a_good_target_is_accepted_and_dialled_where_it_was_checked(subtests: pytest.Subtests) -> None:
+    for url, answers in GOOD:
+        with subtests.test(url):
+            names = Names(answers)
+            target = await Guard(OWN, (), names).check(url, Egress())
+            error, addresses = await dialled(url, names)
+            assert error == "connect_failed"
+            assert set(addresses) == set([str(target.address)] if target.address else answers.rpartition("|")[2].split(","))
+            assert len(names.asked) == (0 if target.address else 2)
+            assert target.url.isascii()
+            assert check_url(target.url, OWN, ()) == target
 
 
-@pytest.mark.parametrize(("url", "answers"), cases("inside good"))
-async def test_with_their_network_allowed_receivers_inside_the_house_are_accepted(url: str, answers: str) -> None:
-    names = Names(answers)
-    await Guard(OWN, LOOPBACK, names).check(url, Egress())
-    assert (await dialled(url, names, LOOPBACK))[0] == "connect_failed"
-
-
-@pytest.mark.parametrize(("url", "answers"), cases("inside bad"))
-async def test_with_a_network_allowed_everything_else_stays_refused(url: str, answers: str) -> None:
-    if not await refused_when_set(url, Names(answers), LOOPBACK):
-        assert (await dialled(url, Names(answers), LOOPBACK))[1] == []
+async def test_with_a_network_allowed_receivers_in_it_are_accepted_and_everything_else_stays_refused(subtests: pytest.Subtests) -> None:
+    for url, answers in cases("inside good"):
+        with subtests.test(url):
+            names = Names(answers)
+            await Guard(OWN, LOOPBACK, names).check(url, Egress())
+            assert (await dialled(url, names, LOOPBACK))[0] == "connect_failed"
+    for url, answers in cases("inside bad"):
+        with subtests.test(url):
+            assert await refused_when_set(url, Names(answers), LOOPBACK) or (await dialled(url, Names(answers), LOOPBACK))[1] == []
 
 
 def test_a_target_has_one_spelling() -> None:
@@ -275,17 +275,21 @@ def test_what_the_service_itself_is_follows_from_its_listeners_and_its_public_ad
 
 
 async def test_the_system_is_asked_for_a_name_once_while_it_is_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    asked, release = list[str](), threading.Event()
 
     def getaddrinfo(host: str, *_: object, **__: object) -> list[tuple[object, ...]]:
         asked.append(host)
+        release.wait(20)
         if host == "nx.example.net":
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 0)), (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0))]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     resolver = SystemResolver()
-    assert await asyncio.gather(*(resolver("a.example.net") for _ in range(5))) == [["8.8.8.8", "::1"]] * 5
+    lookups = [asyncio.create_task(resolver("a.example.net")) for _ in range(5)]
+    await asyncio.sleep(0)
+    release.set()
+    assert await asyncio.gather(*lookups) == [["8.8.8.8", "::1"]] * 5
     assert asked == ["a.example.net"]
     with pytest.raises(OSError, match="unknown"):
         await resolver("nx.example.net")
@@ -322,17 +326,11 @@ async def test_a_look_up_for_which_there_is_no_thread_fails_and_is_tried_again(m
     assert "127.0.0.1" in await resolver("localhost")
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        *cases("fault"),
-        (f"https://example.com/{'a' * MAX_CHARS}", "is longer than"),
-        (f"https://{'a' * 60}{('.' + 'a' * 60) * 4}/", "is not a valid name"),
-    ],
-)
-def test_a_refusal_says_what_is_wrong_with_the_address(url: str, why: str) -> None:
-    with pytest.raises(TargetRefused, match=re.escape(why)):
-        check_url(url, OWN, ())
+def test_a_refusal_says_what_is_wrong_with_the_address() -> None:
+    too_long = f"https://example.com/{'a' * MAX_CHARS}", "is longer than"
+    for url, why in (*cases("fault"), too_long, (f"https://{'a' * 60}{('.' + 'a' * 60) * 4}/", "is not a valid name")):
+        with pytest.raises(TargetRefused, match=re.escape(why)):
+            check_url(url, OWN, ())
 
 
 @pytest.mark.parametrize("label", ["faß", "πας", "a\u200cb", "a\u200db"])
