@@ -36,7 +36,7 @@ Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 
 class Terms(NamedTuple):
-    """What an attempt depends on: the plans that have webhooks, what signs, and the process that sends."""
+    """Plans that have webhooks, the function that signs, and the process that sends: an attempt depends on them."""
 
     plans: frozenset[str]
     sign: Sign

@@ -111,6 +111,9 @@ def due(connection: Connection, now: int, limit: int) -> list[Mail]:
     return [Mail(*row) for row in rows]
 
 
+find_due = reads(due)
+
+
 @writes
 def begin(connection: Connection, number: int, now: int, link: SetupLink, node: str | None) -> OutgoingMail | None:
     """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.

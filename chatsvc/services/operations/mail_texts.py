@@ -63,7 +63,7 @@ def _detail(detail: NoticeDetail, language: str) -> str:
 def to_visitor(
     mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None, when: str = "", invitation: Invitation | None = None
 ) -> bytes:
-    """Write an operator's answers to a visitor, or what the team has decided on an appointment at `when`, with a calendar file.
+    """Write an operator's answers to a visitor, or the team's decision on an appointment at `when` with a calendar file.
 
     The language is that of the conversation. `stop_url` leads to the page that stops such mails.
     """

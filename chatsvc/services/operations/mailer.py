@@ -55,7 +55,7 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         return await stored.interrupt(self.db, self._services.clock())
 
     async def waiting(self) -> Iterable[str]:
-        return [LANE] if await self.db.read(lambda connection: self.find(connection, LANE, 1, ())) else []
+        return [LANE] if await stored.find_due(self.db, self._services.clock(), 1) else []
 
     def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Mail]:
         del lane, keys
