@@ -24,7 +24,7 @@ async def events(postgres_target: PostgresTarget) -> AsyncIterator[Open]:
     async with AsyncExitStack() as stack:
 
         async def open_one(node: str) -> ConversationEvents:
-            aside = AsideConnection(postgres_target, node)
+            aside = AsideConnection(postgres_target)
             stack.push_async_callback(aside.close)
             notices = PostgresNotices(postgres_target, aside, node)
             stack.push_async_callback(notices.close)

@@ -19,7 +19,7 @@ from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.open_turns import NewTurn
 from chatsvc.store.postgres.connection import PostgresTarget, connect
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from chatsvc.store.postgres.migrations import BEGIN_IN_TURN
+from chatsvc.store.postgres.migrations import WAIT_TURN
 from chatsvc.store.sqlite import migrations
 from tests.fakes import START
 from tests.store.support import chat, furnish, new_account
@@ -76,7 +76,7 @@ async def test_units_that_come_while_a_process_waits_for_its_turn_join_its_trans
         return int(connection.execute("SELECT written FROM nodes WHERE id = 'one'").fetchone()[0])
 
     with closing(connect(postgres_target, writes=True)) as other:
-        other.run_script(BEGIN_IN_TURN)
+        other.run_script(f"BEGIN; {WAIT_TURN}")
         first = asyncio.create_task(database.write(number))
         await asyncio.sleep(0.3)
         later = [asyncio.create_task(database.write(number)) for _ in range(3)]
@@ -175,7 +175,7 @@ async def test_one_whose_session_broke_goes_on(join: Open, postgres_target: Post
     # An older version does not go on in the schema of a newer one.
     await cut()
     with connect(postgres_target, writes=True).driver as driver:
-        driver.execute("UPDATE chatsvc_schema SET version = version - 1")
+        driver.execute("UPDATE chatsvc_schema SET version = version + 1")
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await first.write(add_one)

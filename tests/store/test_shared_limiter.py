@@ -36,7 +36,7 @@ async def limiter(postgres_target: PostgresTarget) -> AsyncIterator[Open]:
     async with AsyncExitStack() as stack:
 
         def open_one(limit: int) -> SharedLimiter:
-            aside = AsideConnection(postgres_target, "limiter")
+            aside = AsideConnection(postgres_target)
             stack.push_async_callback(aside.close)
             return SharedLimiter(aside, "api", limit)
 
@@ -104,7 +104,7 @@ async def test_a_store_that_is_gone_refuses_and_is_used_again_once_it_is_back() 
         connection = connect(target, writes=True)
         migrate(connection, target)
         connection.close()
-        aside = AsideConnection(target, "limiter")
+        aside = AsideConnection(target)
         single = SharedLimiter(aside, "api", 2)
         assert (await single.take("key", START)).taken
         # Immediate: as after a crash.

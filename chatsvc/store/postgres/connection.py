@@ -20,6 +20,7 @@ from chatsvc.store.postgres.dialect import translate
 CONNECT_S = 3
 OLDEST = 15
 MOST_PREPARED = 200
+STATEMENT_S = 60  # after this a statement of a process that serves is ended: its caller has been refused long before
 # A peer that is cut off is noticed on both sides within about 8 seconds.
 _CLIENT = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3, "tcp_user_timeout": 6000}
 _SESSION = {
@@ -42,10 +43,6 @@ _READ_ONLY = "SET default_transaction_read_only = on"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 # The address alone says where the store is and who asks: libpq reads no file of the user's, and writes to no standby server.
 _FIXED = {"passfile": "/nonexistent/pgpass", "gssencmode": "disable", "sslcertmode": "disable", "target_session_attrs": "primary"}
-
-
-# After this a statement of a process that serves is ended: its caller has been refused long before.
-STATEMENT_S = 60
 
 
 class PostgresTarget(NamedTuple):
@@ -171,10 +168,6 @@ class PostgresConnection:
             pass
         return (results.fetchone() if results.description else None) or ()
 
-    def set_statement_timeout(self, seconds: int) -> None:
-        """Have statements of this session end after this time; 0: never."""
-        self.execute("SELECT set_config('statement_timeout', ?, false)", (f"{seconds}s",))
-
     @property
     def is_usable(self) -> bool:
         """Whether the connection still stands."""
@@ -185,21 +178,24 @@ class PostgresConnection:
         self.driver.close()
 
 
-def connect(address: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
-    """Open a connection; raises StoreUnavailable."""
+def arguments(
+    address: PostgresTarget, *, writes: bool = True, name: str = "chatsvc", within_s: int = CONNECT_S, statement_s: int = 0
+) -> dict[str, Any]:
+    """Return the arguments of a connection. `statement_s`: after this its statements end; 0: never. Raises StoreUnavailable."""
     if "PGSERVICE" in os.environ:
         raise StoreUnavailable(f"{address.name}: libpq would read another address from PGSERVICE; unset that variable")
     # Of parameters that libpq would take from the process's environment its defaults are given: the address alone says where the store is.
     known = [option for option in psycopg.pq.Conninfo.get_defaults() if option.envvar and option.envvar.decode() in os.environ]
     unset: dict[str, Any] = {option.keyword.decode(): (option.compiled or b"").decode() for option in known}
-    settings = {**_SESSION, **({} if writes else _READER)}
+    settings = {**_SESSION, **({} if writes else _READER), "statement_timeout": f"{statement_s}s"}
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
+    return {**unset, **address.parameters, "connect_timeout": within_s, "options": options, "application_name": name, "autocommit": True}
+
+
+def connect(address: PostgresTarget, *, writes: bool, **more: Any) -> PostgresConnection:
+    """Open a connection, see `arguments`; raises StoreUnavailable."""
     try:
-        driver = psycopg.connect(
-            **{**unset, **address.parameters, "connect_timeout": within_s, "options": options, "application_name": name or "chatsvc"},
-            autocommit=True,
-            cursor_factory=_PipelineCursor,
-        )
+        driver = psycopg.connect(**arguments(address, writes=writes, **more), cursor_factory=_PipelineCursor)
         driver.prepared_max = MOST_PREPARED
         if not writes:
             driver.execute(_READ_ONLY)
@@ -222,6 +218,18 @@ def connect(address: PostgresTarget, *, writes: bool, name: str = "", within_s: 
     adapters.register_loader("numeric", _Number)
     adapters.register_loader("json", TextLoader)
     return PostgresConnection(driver)
+
+
+@contextmanager
+def connected(address: PostgresTarget, *, writes: bool = False, **more: Any) -> Iterator[PostgresConnection]:
+    """Open a connection for a block. Raises StoreUnavailable, also for what the server refuses in the block."""
+    connection = connect(address, writes=writes, **more)
+    try:
+        yield connection
+    except psycopg.Error as fault:
+        raise outage(fault, address) from None
+    finally:
+        connection.close()
 
 
 def outage(fault: psycopg.Error, address: PostgresTarget) -> StoreUnavailable:

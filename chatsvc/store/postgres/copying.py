@@ -14,7 +14,7 @@ from chatsvc.domain import refusals
 from chatsvc.store import nodes
 from chatsvc.store.copying import COUNT, Report, Row, TableDigest, compare, copy, insert_into
 from chatsvc.store.database import Connection, StoreUnavailable
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connected
 from chatsvc.store.postgres.migrations import UNFINISHED, VERSION, check_schema, migrate, schema_version, try_copy_lock
 from chatsvc.store.sqlite.migrations import newest
 from chatsvc.store.tables import TABLES, Table
@@ -31,8 +31,7 @@ def fill(
 
     numbers: the last number of each table. record: writes the audit record in the same transaction.
     """
-    connection = connect(address, writes=True, name="chatsvc copy")
-    try:
+    with connected(address, writes=True, name="chatsvc copy") as connection:
         if not try_copy_lock(connection):
             raise refusals.store_target_busy(store=address.name)
         _prepare(connection, address)
@@ -47,10 +46,6 @@ def fill(
             connection.execute("ANALYZE")
             connection.execute(f"UPDATE {VERSION} SET version = ?", (newest(),))
         return digests
-    except psycopg.Error as fault:
-        raise outage(fault, address) from None
-    finally:
-        connection.close()
 
 
 def _prepare(connection: PostgresConnection, address: PostgresTarget) -> None:
@@ -86,15 +81,10 @@ def write_to(address: PostgresTarget, file: Connection) -> dict[str, int]:
 
     Raises StoreUnavailable.
     """
-    connection = connect(address, writes=False, name="chatsvc backup")
-    try:
+    with connected(address, name="chatsvc backup") as connection:
         if check_schema(connection, address) != newest():
             raise StoreUnavailable(f"{address.name} has the schema of an earlier version: start the service once")
         connection.driver.execute(_READ)
         copy(connection, partial(insert_into, file))
         numbered = [table.name for table in TABLES if table.key == ("number",)]
         return {name: connection.execute(_NUMBER, (name,)).fetchone()[0] or 0 for name in numbered}
-    except psycopg.Error as fault:
-        raise outage(fault, address) from None
-    finally:
-        connection.close()

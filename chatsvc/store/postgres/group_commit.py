@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable
-from contextlib import closing, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,14 +17,13 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import MAX_BATCH, READERS, BatchThread, Failed, StoreDatabase, Work, run_units
+from chatsvc.store.batches import READERS, BatchThread, Failed, StoreDatabase, Work, run_units
 from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, outage, translated
-from chatsvc.store.postgres.membership import Membership, Replaced, TakenForDead
-from chatsvc.store.postgres.migrations import check_key, check_schema
+from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, connected, translated
 from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import AsideConnection, PostgresThread
+from chatsvc.store.postgres.writer import PROBE_S, Writer
 
 BEAT_S = 1.0
 FOR_OTHERS = 3  # connections beside those that read: the one that writes, the one aside, and the one that hears notices
@@ -34,9 +31,6 @@ HUNG_S = 5.0  # after this, a session that does nothing for this process is take
 BLOCKS_S = 8.0  # after this, another process whose transaction waits for it, and for which this one waits, is taken for hung
 LOST_S = 10.0  # after this without a beat the others have taken this process for dead
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
-# Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
-PROBE_S = 2  # the least that libpq takes
-RESOLVE_S = 2.0
 CLOSE_S = 5.0  # the longest that one piece of work holds up the end of a process
 
 
@@ -52,38 +46,6 @@ _END_BLOCKING = """
     WHERE usename = current_user AND pid = ANY (pg_blocking_pids(?::int))
         AND wait_event_type = 'Client' AND state_change < clock_timestamp() - make_interval(secs => ?)
 """
-
-
-class _Doubt(Exception):
-    """The connection broke during a commit, which has these results if it took place."""
-
-    def __init__(self, results: list[Any], cause: BaseException) -> None:
-        super().__init__()
-        self.results, self.cause = results, cause
-
-
-def _in_transaction(
-    connection: PostgresConnection, membership: Membership, run: Callable[[Any], list[Any]], *, pipelined: bool = True
-) -> list[Any]:
-    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and what Membership.begin raises.
-
-    pipelined: a round trip is made where the result of a statement is needed, not for each statement. A fault may be that of another unit.
-    """
-    commits = False
-    results: list[Any] = []
-    try:
-        with connection.pipeline() if pipelined else nullcontext():
-            membership.begin(connection)
-            results = run(connection)
-            commits = True
-            connection.execute("COMMIT")
-    except BaseException as fault:
-        if connection.is_usable:
-            connection.driver.execute("ROLLBACK")
-        elif commits:
-            raise _Doubt(results, fault) from fault
-        raise
-    return results
 
 
 def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
@@ -102,91 +64,9 @@ def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
     return results
 
 
-class _Writer(PostgresThread):
-    """The session that writes. After the answer to a commit was lost, it finds out what became of it."""
-
-    def __init__(self, address: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
-        super().__init__(self._open)
-        self.address, self.name, self._key = address, name, key
-        self._membership = membership
-        self._has_entered = False
-        self.leaves = False  # a process that ends does not enter anew
-        self.replaced = asyncio.Event()
-        self.queue: deque[Work] = deque()  # that of its BatchThread
-        self._loop = asyncio.get_running_loop()
-
-    def _open(self) -> PostgresConnection:
-        connection = connect(self.address, writes=True, name=self.name)
-        try:
-            if self._has_entered:
-                self._membership.enter_again(connection)
-            else:
-                check_schema(connection, self.address)
-                if self._key is not None:
-                    check_key(connection, self._key)
-                self._membership.enter(connection)
-                self._has_entered = True
-        except BaseException as fault:
-            connection.close()
-            self._note(fault)
-            raise
-        return connection
-
-    def _note(self, fault: BaseException) -> None:
-        if isinstance(fault, Replaced):
-            self._loop.call_soon_threadsafe(self.replaced.set)
-
-    def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run all units in one transaction, with those that came while it waited for its turn. Return results and Failed in their order."""
-
-        def run(connection: PostgresConnection) -> list[Any]:
-            batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
-            return run_units(connection, batch)
-
-        try:
-            try:
-                return _in_transaction(connection, self._membership, run)
-            except (_Doubt, StoreUnavailable):
-                raise
-            except Exception:
-                if not connection.is_usable:
-                    raise
-                # Nothing of the batch was written.
-                alone = partial(run_units, batch=batch, is_open=lambda: connection.is_usable)
-                return _in_transaction(connection, self._membership, alone, pipelined=False)
-        except TakenForDead:
-            if not self.leaves:
-                self._membership.note(connection)
-            raise
-        except Replaced as fault:
-            self._note(fault)
-            raise
-        except _Doubt as doubt:
-            if self._took_place():
-                return doubt.results
-            raise doubt.cause from None
-
-    def _took_place(self) -> bool:
-        """Ask for a commit in doubt. Return False if the server does not answer in time: the callers are refused."""
-        deadline = time.monotonic() + RESOLVE_S
-        while time.monotonic() < deadline:
-            with suppress(StoreUnavailable, psycopg.Error), closing(connect(self.address, writes=False, within_s=PROBE_S)) as again:
-                again.set_statement_timeout(PROBE_S)
-                return self._membership.has_written(again)
-            time.sleep(0.2)
-        return False
-
-
-def _connect_reader(address: PostgresTarget, name: str) -> PostgresConnection:
-    connection = connect(address, writes=False, name=name)
-    connection.set_statement_timeout(STATEMENT_S)
-    return connection
-
-
 def _vacuum(connection: PostgresConnection) -> None:
-    connection.set_statement_timeout(0)
-    connection.driver.execute("VACUUM")
-    connection.set_statement_timeout(STATEMENT_S)
+    for statement in ("SET statement_timeout = 0", "VACUUM", "RESET statement_timeout"):
+        connection.execute(statement)
 
 
 class PostgresDatabase(StoreDatabase):
@@ -195,13 +75,12 @@ class PostgresDatabase(StoreDatabase):
     aside: the connection for what is no transaction. notices: to and from the other processes.
     """
 
-    def __init__(self, writer: _Writer, readers: list[PostgresThread], batches: list[BatchThread], membership: Membership) -> None:
+    def __init__(self, writer: Writer, readers: list[PostgresThread], batches: list[BatchThread]) -> None:
         super().__init__(batches[0], batches[1:])
-        self._address, self._membership = writer.address, membership
-        self.node = membership.node.id
-        self.aside = AsideConnection(writer.address, writer.name)
+        self._address, self.node = writer.address, writer.node.id
+        self.aside = AsideConnection(writer.address)
         self.aside.fault = lambda: self.fault
-        self.notices = PostgresNotices(writer.address, self.aside, membership.node.id)
+        self.notices = PostgresNotices(writer.address, self.aside, writer.node.id)
         self._writer, self.replaced = writer, writer.replaced
         self._threads = [writer, *readers, self.aside]
         self._reached_at = time.monotonic()
@@ -209,21 +88,20 @@ class PostgresDatabase(StoreDatabase):
 
     @classmethod
     async def open(
-        cls, address: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, name: str = "chatsvc", node: ServiceNode
+        cls, address: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, node: ServiceNode
     ) -> PostgresDatabase:
         """Migrate, enter the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
 
         key: must be the store's, where it has one already.
         node: this process, which has to be noted again within DEAD_AFTER_MS.
         """
-        membership = Membership(node, address)
-        writer = _Writer(address, key, name, membership)
+        writer = Writer(address, key, node)
         reading: list[PostgresThread] = []
         translate = partial(translated, address=address)
         try:
             await writer.run(lambda _: None)
             while len(reading) < readers:
-                reading.append(await PostgresThread.open(partial(_connect_reader, address, name)))
+                reading.append(await PostgresThread.open(partial(connect, address, writes=False, statement_s=STATEMENT_S)))
         except BaseException as fault:
             for thread in (*reversed(reading), writer):
                 await thread.close()
@@ -233,7 +111,7 @@ class PostgresDatabase(StoreDatabase):
         batches = [BatchThread("writer", writer, writer.write, translate)]
         writer.queue = batches[0].queue
         batches += [BatchThread("reader", thread, _read_batch, translate) for thread in reading]
-        return cls(writer, reading, batches, membership)
+        return cls(writer, reading, batches)
 
     async def _beat(self) -> None:
         """Keep the writer's session alive, and find out whether the server answers."""
@@ -279,15 +157,10 @@ class PostgresDatabase(StoreDatabase):
 
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
-        connection = connect(self._address, writes=False, within_s=PROBE_S)
-        try:
+        with connected(self._address, within_s=PROBE_S) as connection:
             connection.execute(_END_BLOCKING, (self._writer.backend, BLOCKS_S))
             waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
             return [thread for thread in late if (thread.backend,) in waiting]
-        except psycopg.Error as fault:
-            raise outage(fault, self._address) from None
-        finally:
-            connection.close()
 
     def check_usable(self, *, writes: bool = True) -> None:
         """See StoreDatabase.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
@@ -329,7 +202,7 @@ class PostgresDatabase(StoreDatabase):
         cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)
         self._writer.leaves = True
         with suppress(StoreUnavailable):
-            await nodes.remove(self, self._membership.node.id)
+            await nodes.remove(self, self._writer.node.id)
         self.is_closed = True
         await background.cancel(self._beating)
         await self.notices.close()

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import psycopg
-
 from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.examination import Examined, ServerState, read
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, is_local, outage
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connected, is_local
 from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.sqlite.migrations import newest, schema, steps_from
 
@@ -17,7 +15,6 @@ _COPY, _TRANSACTIONS = 0x63686174, 0x63686175  # "chat"
 _SCHEMA = "hashtext(coalesce(current_schema(), ''))"
 # The first statement of a transaction: it waits for those of the other processes, so that units find the store as with one process.
 WAIT_TURN = f"SELECT pg_advisory_xact_lock({_TRANSACTIONS}, {_SCHEMA})"
-BEGIN_IN_TURN = f"BEGIN; {WAIT_TURN}"
 VERSION = "chatsvc_schema"
 UNFINISHED = -1000  # less the schema's version: that of a database while a copy is under way
 
@@ -64,21 +61,20 @@ def check_schema(connection: PostgresConnection, address: PostgresTarget) -> int
     return version
 
 
-def check_key(connection: PostgresConnection, key: MasterKey) -> None:
-    """Raise StoreUnavailable where the store belongs to another master key. A store without one takes the first."""
-    if schema_version(connection) > 0 and (check := facts.find_check(connection)) is not None:
-        key.of(check)
-
-
-def migrate(connection: PostgresConnection, address: PostgresTarget) -> None:
+def migrate(connection: PostgresConnection, address: PostgresTarget, key: MasterKey | None = None) -> None:
     """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
 
-    Transactions of other processes wait meanwhile, and those of an older version find the newer schema.
+    key: must be the store's; a store without one takes the first. Transactions of other processes wait meanwhile, and those of an older
+    version find the newer schema.
     """
-    if check_schema(connection, address) == newest():
+    version = check_schema(connection, address)
+    if key is not None and version > 0 and (check := facts.find_check(connection)) is not None:
+        key.of(check)
+    if version == newest():
         return
-    connection.run_script(BEGIN_IN_TURN)
-    try:
+    with connection.driver.transaction():
+        connection.driver.execute("SET LOCAL statement_timeout = 0")
+        connection.execute(WAIT_TURN)
         # Another process may have migrated before this one came to its turn.
         version = check_schema(connection, address)
         if version == 0:
@@ -89,17 +85,11 @@ def migrate(connection: PostgresConnection, address: PostgresTarget) -> None:
             if step is schema():
                 connection.run_script(Path(__file__).with_name("schema.sql").read_text("utf-8"))
         connection.execute(f"UPDATE {VERSION} SET version = ?", (newest(),))
-        connection.driver.execute("COMMIT")
-    except BaseException:
-        if connection.is_usable:
-            connection.driver.execute("ROLLBACK")
-        raise
 
 
 def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
     """Examine the server and the database, None for one without tables. Raises StoreUnavailable and SchemaTooNew."""
-    connection = connect(address, writes=False, name="chatsvc doctor")
-    try:
+    with connected(address, name="chatsvc doctor") as connection:
         version, clock, may_create, used, most = connection.execute(
             """
             SELECT current_setting('server_version'), (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
@@ -113,7 +103,3 @@ def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState
         state = ServerState(str(version), clock, settings, bool(may_create), (used, most), encrypted)
         schema = check_schema(connection, address)
         return state, read(connection, schema, tiers) if schema else None
-    except psycopg.Error as fault:
-        raise outage(fault, address) from None
-    finally:
-        connection.close()

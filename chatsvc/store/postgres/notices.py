@@ -3,17 +3,15 @@
 import asyncio
 import json
 import logging
-import os
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import psycopg
 
 from chatsvc import background
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage
+from chatsvc.store.postgres.connection import PostgresTarget, arguments, outage
 from chatsvc.store.postgres.thread import AsideConnection
 
 log = logging.getLogger(__name__)
@@ -63,45 +61,22 @@ class PostgresNotices:
             self._listening = background.run("notices of other processes", self._listen, PAUSE_S)
 
     async def _listen(self) -> None:
-        connection = await self._open()
-        loop, readable, driver = asyncio.get_running_loop(), asyncio.Event(), connection.driver.pgconn
-        # A copy of the descriptor: libpq closes its own when the connection breaks.
-        copy = os.dup(connection.driver.fileno())
+        connection = None
         try:
-            loop.add_reader(copy, readable.set)
+            connection = await psycopg.AsyncConnection.connect(**arguments(self._address, name="chatsvc notices"))
+            await connection.execute(f"LISTEN {_CHANNEL}")
             for missed in self._missed:
                 missed()
-            while True:
-                await readable.wait()
-                readable.clear()
-                try:
-                    driver.consume_input()
-                except psycopg.Error as fault:
-                    raise outage(fault, self._address) from None
-                while (notice := driver.notifies()) is not None:
-                    node, *message = json.loads(notice.extra)
-                    if node != self._node:
-                        for heard in self._heard:
-                            heard(message)
+            async for notice in connection.notifies():
+                node, *message = json.loads(notice.payload)
+                if node != self._node:
+                    for heard in self._heard:
+                        heard(message)
+        except psycopg.Error as fault:
+            raise outage(fault, self._address) from None
         finally:
-            loop.remove_reader(copy)
-            os.close(copy)
-            connection.close()
-
-    async def _open(self) -> PostgresConnection:
-        def listen() -> PostgresConnection:
-            connection = connect(self._address, writes=True, name="chatsvc notices")
-            connection.driver.execute(f"LISTEN {_CHANNEL}")
-            return connection
-
-        opening = asyncio.create_task(asyncio.to_thread(listen))
-        try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            # The thread cannot be cancelled: what it opens is closed.
-            with suppress(StoreUnavailable):
-                (await opening).close()
-            raise
+            if connection is not None:
+                await connection.close()
 
     async def close(self) -> None:
         """Send what is queued, and hear no more."""

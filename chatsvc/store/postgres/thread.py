@@ -86,8 +86,8 @@ class PostgresThread:
 class AsideConnection(PostgresThread):
     """A connection that commits each statement; opened when first used."""
 
-    def __init__(self, address: PostgresTarget, name: str) -> None:
-        super().__init__(partial(connect, address, writes=True, name=name))
+    def __init__(self, address: PostgresTarget) -> None:
+        super().__init__(partial(connect, address, writes=True))
         self._address = address
         # Why the store cannot be used; the database that owns the connection sets it.
         self.fault: Callable[[], str | None] = lambda: None

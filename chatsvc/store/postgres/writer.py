@@ -1,0 +1,146 @@
+"""The session of a process that writes: its row in the list of processes, its transactions, and commits in doubt.
+
+Each transaction checks the row and the schema, and numbers itself in the row: after a lost answer to a commit the row tells whether it took
+place. A process that the others have taken for dead writes nothing of what it had begun, and enters anew.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import Any
+
+from chatsvc.domain.models import ServiceNode
+from chatsvc.store import nodes
+from chatsvc.store.batches import MAX_BATCH, Work, run_units
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, connected
+from chatsvc.store.postgres.migrations import VERSION, WAIT_TURN, migrate, schema_version
+from chatsvc.store.postgres.thread import PostgresThread
+from chatsvc.store.sqlite.migrations import newest
+
+# Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
+PROBE_S = 2  # the least that libpq takes
+RESOLVE_S = 2.0
+_NUMBER = f"UPDATE nodes SET written = ? WHERE id = ? RETURNING (SELECT version FROM {VERSION})"
+
+
+class _TakenForDead(StoreUnavailable):
+    """The other processes have removed this one."""
+
+
+class _Doubt(Exception):
+    """The connection broke during a commit, which has these results if it took place."""
+
+    def __init__(self, results: list[Any], cause: BaseException) -> None:
+        super().__init__()
+        self.results, self.cause = results, cause
+
+
+class Writer(PostgresThread):
+    """The session that writes. `replaced` is set once a newer version works on the store: this process can only end."""
+
+    def __init__(self, address: PostgresTarget, key: MasterKey | None, node: ServiceNode) -> None:
+        super().__init__(self._open)
+        self.address, self.node, self._key = address, node, key
+        self._has_entered = False
+        self._written = 0  # the number of the latest transaction
+        self.leaves = False  # a process that ends does not enter anew
+        self.replaced = asyncio.Event()
+        self.queue: deque[Work] = deque()  # that of its BatchThread
+        self._loop = asyncio.get_running_loop()
+
+    def _open(self) -> PostgresConnection:
+        """Open the session. It takes up the work at first, and goes on after it broke."""
+        connection = connect(self.address, writes=True, statement_s=STATEMENT_S)
+        try:
+            if self._has_entered:
+                self._check_version(schema_version(connection))
+            else:
+                migrate(connection, self.address, self._key)
+                self._enter(connection)
+                self._has_entered = True
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _enter(self, connection: PostgresConnection) -> None:
+        """Add the process to the list. The number stays that of its latest transaction."""
+        with connection.driver.transaction():
+            connection.execute(WAIT_TURN)
+            nodes.note(connection, self.node)
+
+    def _check_version(self, version: int) -> None:
+        if version != newest():
+            self._loop.call_soon_threadsafe(self.replaced.set)
+            raise StoreUnavailable(f"a newer version has taken over {self.address.name}")
+
+    def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+        """Run all units in one transaction, with those that came while it waited for its turn. Return results and Failed in their order."""
+
+        def run(connection: PostgresConnection) -> list[Any]:
+            batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
+            return run_units(connection, batch)
+
+        try:
+            try:
+                return self._in_transaction(connection, run)
+            except (_Doubt, StoreUnavailable):
+                raise
+            except Exception:
+                if not connection.is_usable:
+                    raise
+                # Nothing of the batch was written.
+                alone = partial(run_units, batch=batch, is_open=lambda: connection.is_usable)
+                return self._in_transaction(connection, alone, pipelined=False)
+        except _TakenForDead:
+            if not self.leaves:
+                self._enter(connection)
+            raise
+        except _Doubt as doubt:
+            if self._took_place():
+                return doubt.results
+            raise doubt.cause from None
+
+    def _in_transaction(self, connection: PostgresConnection, run: Callable[[Any], list[Any]], *, pipelined: bool = True) -> list[Any]:
+        """Run units in a transaction when it comes to its turn. Raises _Doubt if its outcome is unknown.
+
+        pipelined: a round trip is made where the result of a statement is needed, not for each statement. A fault may be that of another
+            unit.
+        """
+        commits = False
+        results: list[Any] = []
+        self._written += 1
+        try:
+            with connection.pipeline() if pipelined else nullcontext():
+                connection.execute("BEGIN")
+                connection.execute(WAIT_TURN)
+                row = connection.execute(_NUMBER, (self._written, self.node.id)).fetchone()
+                if row is None:
+                    raise _TakenForDead(f"{self.address.name}: the other processes had taken this one for dead")
+                self._check_version(*row)
+                results = run(connection)
+                commits = True
+                connection.execute("COMMIT")
+        except BaseException as fault:
+            if connection.is_usable:
+                connection.driver.execute("ROLLBACK")
+            elif commits:
+                raise _Doubt(results, fault) from fault
+            raise
+        return results
+
+    def _took_place(self) -> bool:
+        """Ask for a commit in doubt. Return False if the server does not answer in time: the callers are refused."""
+        deadline = time.monotonic() + RESOLVE_S
+        while time.monotonic() < deadline:
+            with suppress(StoreUnavailable), connected(self.address, within_s=PROBE_S, statement_s=PROBE_S) as again:
+                again.execute(WAIT_TURN)  # the commit has ended then
+                row = again.execute("SELECT written FROM nodes WHERE id = ?", (self.node.id,)).fetchone()
+                return bool(row == (self._written,))
+            time.sleep(0.2)
+        return False
