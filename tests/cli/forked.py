@@ -237,44 +237,43 @@ def serve(descriptor: int) -> None:
     measured = Measured()
     gc.disable()
     gc.freeze()
-    waiting: set[int] = set()
-    while True:
-        ready, _, _ = select.select([listener, measured.incoming, sys.stdin], [], [])
-        waiting -= {child for child in waiting if os.waitpid(child, os.WNOHANG)[0]}
+    _fork(listener, measured, lambda: _run(main, measured))
+
+
+def _fork(listener: socket.socket, measured: Measured, run: Callable[[], int]) -> None:
+    """Fork a command for each connection. Send its process id and its exit status; kill it where nobody waits for it any more."""
+    running: dict[int, tuple[int, socket.socket]] = {}  # commands and their callers, by the descriptor that tells of the command's end
+    ready: list[Any] = []
+    while measured.incoming in ready or sys.stdin not in ready:
+        callers = [connection for _, connection in running.values()]
+        ready, _, _ = select.select([listener, measured.incoming, sys.stdin, *running, *callers], [], [])
+        for ended, (command, connection) in list(running.items()):
+            if ended not in ready and connection not in ready:
+                continue
+            if ended not in ready:
+                os.kill(command, signal.SIGKILL)
+            del running[ended]
+            status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+            with closing(connection), suppress(OSError):
+                connection.sendall(str(status).encode())
+            os.close(ended)
         if measured.incoming in ready:
             measured.add()
-        elif listener not in ready:
-            measured.save()
-            return
-        else:
+        elif listener in ready:
             connection, _ = listener.accept()
-            child = os.fork()
-            if child == 0:
-                listener.close()
-                os._exit(_run(main, measured) if _is_command(connection) else 0)
-            waiting.add(child)
-            connection.close()
-
-
-def _is_command(connection: socket.socket) -> bool:
-    """Fork once more. True in the process that becomes the command, after its end False in the one that waits for it."""
-    size, outputs, _, _ = socket.recv_fds(connection, _SIZE, 2)
-    request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
-    command = os.fork()
-    if command == 0:
-        connection.close()
-        _become(json.loads(request), outputs)
-        return True
-    for output in outputs:
-        os.close(output)
-    connection.sendall(command.to_bytes(_SIZE, "big"))
-    ended = os.pidfd_open(command)
-    ready, _, _ = select.select([ended, connection.fileno()], [], [])
-    if ended not in ready:
-        os.kill(command, signal.SIGKILL)  # nobody waits for it any more
-    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-    connection.sendall(str(status).encode())
-    return False
+            size, outputs, _, _ = socket.recv_fds(connection, _SIZE, 2)
+            request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+            command = os.fork()
+            if command == 0:
+                for held in (listener, connection, *callers):
+                    held.close()
+                _become(json.loads(request), outputs)
+                os._exit(run())
+            for output in outputs:
+                os.close(output)
+            running[os.pidfd_open(command)] = command, connection
+            connection.sendall(command.to_bytes(_SIZE, "big"))
+    measured.save()
 
 
 def _become(request: dict[str, Any], outputs: list[int]) -> None:

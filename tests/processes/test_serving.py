@@ -17,6 +17,8 @@ from tests.cli.support import Serving
 from tests.processes.conftest import NewSite
 from tests.processes.support import PostgresSite
 
+_NODES = "SELECT count(*) FROM nodes"
+
 
 def wait_for(done: Callable[[], object], within_s: float, site: PostgresSite) -> None:
     deadline = time.monotonic() + within_s
@@ -96,13 +98,13 @@ def test_one_that_dies_or_hangs_costs_the_others_nothing_but_seconds(new_site: N
         sent = time.monotonic()
         # Also where it has a transaction open, in which the others wait for it.
         wait_for(lambda: chat(other, report, "v") == 200, 10, second)
-        wait_for(lambda: len(second.json("nodes")) == 1, 15 - (time.monotonic() - sent), second)
+        wait_for(lambda: second.rows(_NODES) == [(1,)], 15 - (time.monotonic() - sent), second)
         assert chat(other, report, "v") == 200
         if number == signal.SIGSTOP:
             first_serving.process.send_signal(signal.SIGCONT)
             # It comes back by itself.
             wait_for(lambda: chat(first_serving, report, "v") == 200, 15, first)
-            wait_for(lambda: len(second.json("nodes")) == 2, 15, second)
+            wait_for(lambda: second.rows(_NODES) == [(2,)], 15, second)
         messages = second.rows("SELECT count(*) FROM messages")[0][0]
         assert messages == 2 * second.json("usage")["usage"]["total_messages"]
 
