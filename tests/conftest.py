@@ -6,6 +6,7 @@ import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # The files that take longest, which begin first: else one core waits for them at the end.
 LONGEST = (
     *("processes/test_kills.py", "dashboard/test_browser.py", "processes/test_half_open.py", "language/test_acts.py", "answers/"),
-    *("processes/", "crash/", "platforms/test_widget", "cli/", "dashboard/", "store/test_master_key.py", "platforms/", "engines/"),
+    *("processes/", "crash/", "widget/", "cli/", "dashboard/", "store/test_master_key.py", "platforms/", "engines/"),
 )
 
 # Files whose tests run many times what others run too: measuring their coverage would take half as long again.
 UNMEASURED = (
     *("api/test_fuzz.py", "api/test_histories.py", "crash/", "dashboard/test_attacks.py", "dashboard/test_browser.py", "faults/"),
-    *("dashboard/test_permissions.py", "engines/test_anthropic_injections.py", "engines/test_pattern_time.py", "platforms/test_widget"),
+    *("dashboard/test_permissions.py", "engines/test_anthropic_injections.py", "engines/test_pattern_time.py", "widget/"),
     *("processes/test_half_open.py", "services/test_permissions.py"),
 )
 
@@ -65,8 +66,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Put the longest files first; leave out the tests of SQLite's own files where the store is PostgreSQL."""
     items.sort(key=_place)
     for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(UNMEASURED):
+        path = item.nodeid.removeprefix("tests/")
+        if path.startswith(UNMEASURED):
             item.add_marker(pytest.mark.no_cover)
+        if path.startswith(("dashboard/", "widget/")) and isinstance(item, pytest.Function) and iscoroutinefunction(item.function):
+            # In one event loop, that of the browser.
+            item.add_marker(pytest.mark.asyncio(loop_scope="package"), append=False)
     if config.getoption("--store") == "postgres":
         left_out = pytest.mark.skip(reason="a test of SQLite's files")
         for item in items:

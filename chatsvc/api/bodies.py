@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from chatsvc.domain import errors, language
+from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.folding import is_tag
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import SendMessage
 from chatsvc.domain.plans import Usd
@@ -70,7 +71,7 @@ def parse_message(body: bytes) -> SendMessage:
     if user_id and len(user_id) > MAX_USER_ID:
         raise _because("user_id_long", most=MAX_USER_ID)
     tag = _optional(value, "language")
-    if tag and not language.is_tag(tag):
+    if tag and not is_tag(tag):
         raise _because("no_language")
     return SendMessage(chatbot_id, message, user_id, tag)
 

@@ -26,6 +26,7 @@ from chatsvc.config import Config
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import DAY_MS, now_ms
+from chatsvc.domain.visitor_tokens import user_id_of
 from chatsvc.local_user import caller_of
 from chatsvc.services import administration
 from chatsvc.services.knowledge import file_reading
@@ -177,7 +178,7 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
     if widget is None:
         raise AssertionError("the bot's widget was set up above")
     for message in samples.WAITING:
-        await visits.send(widget, widget.user_of_first("waiting"), message, message, web_visits.LINK)
+        await visits.send(widget, user_id_of(widget.key, second, "waiting"), message, message, web_visits.LINK)
 
 
 async def teach(app: App, bot: str, language: str) -> int:

@@ -8,8 +8,7 @@ import click
 from chatsvc.cli.files import InputPath, read_text
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, fields, show
-from chatsvc.domain import language as languages
-from chatsvc.domain import times
+from chatsvc.domain import folding, times
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.shapes import Json
 from chatsvc.domain.terminal import one_line
@@ -30,7 +29,7 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
     clock = _clock(now, timezone)
     if not knows_country(country.upper()):
         raise CommandError(f"{country!r} is no country; one is written with two letters, like TR")
-    if language is not None and not languages.is_tag(language):
+    if language is not None and not folding.is_tag(language):
         raise CommandError(f"{language!r} is no language tag; one is written like tr or en-GB")
     if file is None:
         show(_read(text or "", clock, country.upper(), language), as_json)

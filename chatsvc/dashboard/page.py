@@ -18,11 +18,11 @@ from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
-from chatsvc.domain.hand_off import MINUTE_MS
 from chatsvc.domain.models import Account, Bot
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.times import MINUTE_MS
 from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions

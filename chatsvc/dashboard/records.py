@@ -10,8 +10,7 @@ from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
 from chatsvc.domain.captures import InboxItem, Request
-from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot, Conversation
+from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, WAITING, Bot, Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from chatsvc import translations
 from chatsvc.domain import contacts
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
 from chatsvc.domain.times import in_words
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")

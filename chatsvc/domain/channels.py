@@ -112,11 +112,6 @@ def outbox_of(channel: str, bot_id: str, delivery: str | None) -> str | None:
     return f"{channel} {bot_id}" if delivery == "queued" and channel in PLATFORMS else None
 
 
-def precedes(before: str | None, after: str) -> bool:
-    """Report whether a delivery status may replace another one."""
-    return RANKS.get(before or "", 0) < RANKS[after]
-
-
 def origin_of(text: str) -> str:
     """Return `scheme://host[:port]` of an address, without a default port; raises ValueError for anything else."""
     parts = urlsplit(text.strip())

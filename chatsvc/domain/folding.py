@@ -1,5 +1,6 @@
-"""Characters: case and accents folded, and whether a text can be stored and a name be seen."""
+"""Texts: case and accents folded, whether a text can be stored and a name be seen, and language tags (BCP 47)."""
 
+import re
 import unicodedata
 
 # letters that Unicode does not decompose
@@ -48,3 +49,23 @@ _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and a symbol b
 def is_visible(name: str) -> bool:
     """Return whether a name can be printed and has a character that leaves a mark."""
     return name.isprintable() and any(unicodedata.category(letter)[0] in _VISIBLE and letter not in _FILLERS for letter in name)
+
+
+LANGUAGE_TAG = (
+    r"([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})"  # language
+    r"(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"  # script, region
+    r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*"  # variants
+    r"(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-[xX](-[0-9A-Za-z]{1,8})+)?"  # extensions, private use
+)
+_TAG = re.compile(LANGUAGE_TAG)
+MOST_TAG = 128
+
+
+def is_tag(text: str) -> bool:
+    """Report whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
+    return len(text) <= MOST_TAG and _TAG.fullmatch(text) is not None
+
+
+def primary(tag: str) -> str:
+    """Return the language alone: `en` of `en-GB`."""
+    return tag.split("-", 1)[0].lower()

@@ -19,6 +19,11 @@ SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
 APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
 MAY_SEND = frozenset({"active", "trialing"})
+BOT, WAITING, OPERATOR = ("bot", "waiting", "operator")  # who handles a conversation
+# Filters of the team's list. MINE and UNREAD are those of an operator; the team has set SNOOZED and RESOLVED aside, and BACK has come back.
+MINE, UNREAD, MISSED, SNOOZED, RESOLVED, BACK = ("mine", "unread", "missed", "snoozed", "resolved", "back")
+STATUSES = (WAITING, OPERATOR, MINE, UNREAD, MISSED, SNOOZED, RESOLVED)
+KNOWN = "known"  # visitors whose name or contact data are known
 # Bot, channel and user.
 ConversationKey = tuple[str, str, str]
 
@@ -138,6 +143,13 @@ class Conversation(NamedTuple):
     @property
     def key(self) -> ConversationKey:
         return self.chatbot_id, self.channel, self.user_id
+
+
+def set_aside(since: int | None, until: int | None, last_message_at: int) -> str | None:
+    """Return SNOOZED, RESOLVED or BACK for a conversation, None for an open one. A message reopens what was set aside before it."""
+    if (since or 0) >= last_message_at:
+        return SNOOZED if until else RESOLVED
+    return BACK if since is None and (until or 0) > last_message_at else None
 
 
 class HistoryMessage(NamedTuple):

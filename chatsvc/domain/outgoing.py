@@ -1,23 +1,8 @@
-"""Parts of messages on their way to a messaging platform. Long texts are divided."""
+"""Texts of messages on their way to a messaging platform. Long ones are divided."""
 
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-
-class OutgoingPart(NamedTuple):
-    """A part of a message as its platform sends it. `choices` are buttons; the last part of a message has them.
-
-    `message_id` is the id of the whole message, `user_id` the visitor's on the channel; `is_last`: no part follows.
-    """
-
-    message_id: str
-    conversation_id: str
-    user_id: str
-    text: str
-    choices: tuple[str, ...] = ()
-    is_last: bool = True
 
 
 def without_choices(text: str, choices: Sequence[str]) -> str:

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from chatsvc import translations
 from chatsvc.domain import opening_hours
 from chatsvc.domain.bot_tests import BotTest
+from chatsvc.domain.models import Bot
 
 KINDS = ("text", "number", "choice", "date")
 APPOINTMENTS = ("time", "date", "nights")
@@ -124,6 +125,20 @@ def load(stored: str | None) -> Profile:
         return Profile(closed, form_of_address, values.get("texts", {}), forms, suggestions, tests)
     except (KeyError, TypeError, AttributeError, RecursionError) as fault:
         raise ValueError("this is no profile of a bot") from fault
+
+
+def is_open(bot: Bot, now: datetime) -> bool:
+    """Report whether the business is open; without opening hours it always is. `now` is the wall time of the bot."""
+    if load(bot.profile).is_closed(now.date()):
+        return False
+    if not bot.opening_hours:
+        return True
+    try:
+        week = opening_hours.parse(bot.opening_hours)
+    except ValueError:
+        return True
+    minute = now.hour * 60 + now.minute
+    return any(opens <= minute < closes for opens, closes in week.get(opening_hours.DAYS[now.weekday()], []))
 
 
 def _test(values: Mapping[str, Any]) -> BotTest:

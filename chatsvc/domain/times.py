@@ -4,7 +4,7 @@ import time
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 
-DAY_MS = 86_400_000
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -9,7 +9,7 @@ from datetime import date, time
 from ipaddress import ip_network
 from typing import Any
 
-from chatsvc.domain import folding, language, opening_hours, refusals, targets, times, websites
+from chatsvc.domain import folding, opening_hours, refusals, targets, times, websites
 from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.analytics import COUNTED
 from chatsvc.domain.captures import REQUEST_TYPES
@@ -265,7 +265,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     **dict.fromkeys([("account", "name"), ("bot", "name"), ("key", "label"), ("saved_reply", "name")], folding.is_visible),
     ("bot", "timezone"): _is(times.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
-    ("", "language"): language.is_tag,
+    ("", "language"): folding.is_tag,
     ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,
     ("site", "every_days"): range(websites.MAX_DAYS + 1).__contains__,
     ("webhook", "url"): _is_target,

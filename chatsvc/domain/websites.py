@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from chatsvc.domain import times
+from chatsvc.domain.folding import primary
 from chatsvc.domain.knowledge_files import documents, page_lines
 from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, Gathering, KnowledgeFileError, is_language
-from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 
 STATES = ("idle", "reading", "review", "failed")

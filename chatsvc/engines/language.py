@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
 from chatsvc.language.language_detection import guess, load

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
 from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
 from chatsvc.language.folding import Folded, fold_with_offsets, masked

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage, first_delivery
-from chatsvc.domain.hand_off import OPERATOR
+from chatsvc.domain.models import OPERATOR
 from chatsvc.store import captures, day_counts, mail_notices
 from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, NewCapture, RecordState
 from chatsvc.store.channel_messages import NoticeSentence, addressed, say

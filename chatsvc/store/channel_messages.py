@@ -11,12 +11,11 @@ import uuid
 from typing import NamedTuple
 
 from chatsvc.domain.channels import START, NewMessage, TooManyConversations, outbox_of
-from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.models import Conversation, ConversationKey, Message
+from chatsvc.domain.models import WAITING, Conversation, ConversationKey, Message
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import LAST, Connection, Database, quick, reads, writes
+from chatsvc.store.database import LAST, Connection, quick, reads, writes
 from chatsvc.store.day_counts import DayCount
 
 # Platforms deliver again for up to seven days.
@@ -44,32 +43,25 @@ class StoredMessage(NamedTuple):
 
 
 _STORED = """
-    SELECT m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, {} AS handling
-    FROM messages m JOIN conversations c ON c.number = m.conversation
+    SELECT m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, {}
+    FROM messages m{} JOIN conversations c ON c.number = m.conversation
 """
-_KNOWN, _WITH_HANDLING = _STORED.format("NULL"), _STORED.format("c.handling")
-
-
-async def store(db: Database, message: NewMessage) -> StoredMessage | None:
-    """Store a visitor's message. Return the stored one for a key that came before, None where that or the account was erased.
-
-    Raises TooManyConversations.
-    """
-    result = await db.write(lambda connection: store_one(connection, message))
-    if isinstance(result, TooManyConversations):
-        raise result
-    return result
+_KNOWN, _WITH_HANDLING = _STORED.format("NULL", ""), _STORED.format("c.handling", "")
+# The index named, since SQLite would rather walk all messages than sort the few of the index.
+_PENDING = _STORED.format("c.account_id", " INDEXED BY messages_pending")
 
 
 @writes
-def store_several(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
-    """Store messages that no limit refuses, in one unit; see store."""
-    results = [store_one(connection, message) for message in messages]
-    return [None if isinstance(result, TooManyConversations) else result for result in results]
+def store(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
+    """Store visitors' messages in one unit, of which TooManyConversations stores none; see store_one."""
+    return [store_one(connection, message) for message in messages]
 
 
-def store_one(connection: Connection, m: NewMessage) -> StoredMessage | TooManyConversations | None:
-    """Store a message within a unit. TooManyConversations is returned, so that the others of a unit are stored."""
+def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
+    """Store a message within a unit. Return the stored one for a key that came before, None where that or the account was erased.
+
+    Raises TooManyConversations.
+    """
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
     connection.execute(
@@ -88,8 +80,7 @@ def store_one(connection: Connection, m: NewMessage) -> StoredMessage | TooManyC
         known = "SELECT 1 FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?"
         is_known = connection.execute(known, (m.bot_id, m.channel, m.user_id)).fetchone() is not None
         if not is_known and (begun[0] if begun else 0) >= m.most_new:
-            connection.execute("DELETE FROM incoming_keys WHERE digest = ?", (m.digest,))
-            return TooManyConversations()
+            raise TooManyConversations
     conversation, conversation_id, handling, page_host = addressed(connection, m)
     (number,) = connection.execute(
         """
@@ -225,37 +216,14 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
     return int(number)
 
 
-class UnfinishedTurn(NamedTuple):
-    """Number, account and bot of a visitor's message whose turn is not settled."""
-
-    account_id: str
-    bot_id: str
-    number: int
-
-
 @reads
-def pending(connection: Connection, until: int | None = None) -> list[UnfinishedTurn]:
-    """List the messages of all channels whose turns are not settled, oldest first.
+def pending(connection: Connection, until: int | None = None) -> list[tuple[str, StoredMessage]]:
+    """List the messages of all channels whose turns are not settled with their accounts, oldest first.
 
     until: the time of the latest ones.
     """
-    # The index named, since SQLite would rather walk all messages than sort the few of the index.
-    rows = connection.execute(
-        """
-        SELECT c.account_id, c.bot_id, m.number FROM messages m INDEXED BY messages_pending
-        JOIN conversations c ON c.number = m.conversation
-        WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number
-        """,
-        (until,),
-    )
-    return [UnfinishedTurn(*row) for row in rows]
-
-
-@reads
-def pending_message(connection: Connection, number: int) -> StoredMessage | None:
-    """Read a message whose turn is not settled. Return None if it has been settled or erased."""
-    row = connection.execute(f"{_KNOWN} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
-    return StoredMessage(*row) if row else None
+    rows = connection.execute(f"{_PENDING} WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number", (until,))
+    return [(account_id, StoredMessage(*message)) for *message, account_id in rows]
 
 
 class News(NamedTuple):

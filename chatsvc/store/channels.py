@@ -13,6 +13,7 @@ _COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at, refused_site, re
 # A site is refused that asked for the widget without being one of its sites.
 CHANGEABLE = frozenset({"state", "updated_at", "seen_at", "verified_at", "refused_site", "refused_at"})
 _OF_CHANNEL = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
+_SEALED = f"SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id"
 
 # Seals the secrets of the channel with this id for the store with this check value: asked within the unit, since the master key may
 # just be changing.
@@ -38,29 +39,15 @@ def _channel(row: tuple[object, ...]) -> Channel:
 
 @reads
 def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
-    rows = connection.execute(
-        f"""
-        SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
-        WHERE h.bot_id = ? ORDER BY h.created_at, h.channel
-        """,
-        (bot_id,),
-    )
+    rows = connection.execute(f"{_SEALED} WHERE h.bot_id = ? ORDER BY h.created_at, h.channel", (bot_id,))
     return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
-
-
-def _is_taken(connection: Connection, channel: Channel) -> bool:
-    """Report whether another bot has the same account at the platform."""
-    find = "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?"
-    return connection.execute(find, (channel.channel, channel.identity, channel.bot_id)).fetchone() is not None
-
-
-is_taken = reads(_is_taken)
 
 
 @writes
 def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
     """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
-    if _is_taken(connection, channel):
+    find = "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?"
+    if connection.execute(find, (channel.channel, channel.identity, channel.bot_id)).fetchone():
         raise IdentityTaken
     existing = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
     written = channel._replace(id=existing[0]) if existing else channel
@@ -96,13 +83,8 @@ def note_fault(connection: Connection, channel_id: str, fault: str | None, now: 
 @reads
 def of_kind(connection: Connection, channel: str) -> list[SealedChannel]:
     """List the channels of a kind in all accounts."""
-    rows = connection.execute(
-        f"""
-        SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
-        JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.created_at, h.id
-        """,
-        (channel,),
-    )
+    of_accounts = "JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL"
+    rows = connection.execute(f"{_SEALED} {of_accounts} WHERE h.channel = ? ORDER BY h.created_at, h.id", (channel,))
     return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 

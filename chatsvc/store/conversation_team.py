@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chatsvc.domain import hand_off
+from chatsvc.domain import models
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import CHANNELS, Conversation, Message, Note, Person, SavedReply
 from chatsvc.store import inbox
@@ -115,7 +115,7 @@ def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
         (conversation,),
     ).fetchone()
     notes = connection.execute(f"SELECT {NOTES} FROM conversation_notes n WHERE n.conversation = ? ORDER BY n.number", (conversation,))
-    return TeamRecords(assignee, [Note(*note) for note in notes], labels_of(labels), hand_off.set_aside(*aside), aside[1])
+    return TeamRecords(assignee, [Note(*note) for note in notes], labels_of(labels), models.set_aside(*aside), aside[1])
 
 
 def labels_of(text: str | None) -> list[str]:
@@ -349,7 +349,7 @@ def details(connection: Connection, numbers: Sequence[int], operator_id: str) ->
         # The drivers give JSON as text or as a list.
         role, words = json.loads(last) if isinstance(last, str) else last or ("", "")
         labelled = labels_of(labels)
-        details_by_number[number] = RowDetails(assignee, unread, role, words, labelled, hand_off.set_aside(*aside), aside[1])
+        details_by_number[number] = RowDetails(assignee, unread, role, words, labelled, models.set_aside(*aside), aside[1])
     return details_by_number
 
 

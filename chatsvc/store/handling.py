@@ -7,8 +7,8 @@ conversation that is in none of them raises `conversation_not_found`.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.hand_off import BOT, MINUTE_MS, OPERATOR, WAITING
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import BOT, OPERATOR, WAITING, Conversation, Message
+from chatsvc.domain.times import MINUTE_MS
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import MESSAGE_COLUMNS, OF_A_PAGE, owned, update

@@ -9,8 +9,8 @@ marked as `sending` before its message is written to the server; one that is sti
 from typing import NamedTuple
 
 from chatsvc.domain import mails as rules
-from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import Mail, MailOutcome, MailState
+from chatsvc.domain.models import WAITING
 from chatsvc.store import mail_notices, operators
 from chatsvc.store.database import LAST, Connection, Database, change_any, reads, writes
 from chatsvc.store.mail_notices import WANTS

@@ -19,7 +19,7 @@ _CUT_OFF = "outbox IS NOT NULL AND in_flight = 1 AND " + orphaned("messages")
 
 
 class OutgoingMessage(NamedTuple):
-    """A message to send. `parts_sent` of its parts were sent before."""
+    """A message to send, or a part of one: the last part alone has the choices. `parts_sent` parts were sent before."""
 
     number: int
     id: str
@@ -28,10 +28,10 @@ class OutgoingMessage(NamedTuple):
     bot_id: str
     channel: str
     user_id: str
-    role: str
     text: str
     choices: tuple[str, ...]
     parts_sent: int
+    is_last: bool = True
 
 
 async def interrupt(db: Database) -> int:
@@ -74,8 +74,7 @@ def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[obje
     # The first message of each conversation, unless it is in flight: the next one must not overtake it.
     rows = connection.execute(
         """
-        SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices,
-            coalesce(m.parts_sent, 0)
+        SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.content, m.choices, coalesce(m.parts_sent, 0)
         FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
             AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
             GROUP BY f.conversation ORDER BY 1 LIMIT ?2) page
@@ -84,7 +83,7 @@ def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[obje
         """,
         (queue, limit, json.dumps(list(held))),
     ).fetchall()
-    return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
+    return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[8] or "[]"))) for row in rows]
 
 
 def mark(connection: Connection, numbers: Sequence[int], node: str | None) -> None:

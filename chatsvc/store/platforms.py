@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.channels import PHONE, PLATFORMS, AddressMove, NewMessage, PlatformAddress, precedes
-from chatsvc.domain.hand_off import BOT, MINUTE_MS
-from chatsvc.domain.models import ConversationKey
+from chatsvc.domain.channels import PHONE, PLATFORMS, RANKS, AddressMove, NewMessage, PlatformAddress
+from chatsvc.domain.models import BOT, ConversationKey
+from chatsvc.domain.times import MINUTE_MS
 from chatsvc.store import day_counts
 from chatsvc.store.channel_messages import StoredMessage, addressed, store_one
 from chatsvc.store.database import Connection, quick, reads, writes
@@ -94,11 +94,11 @@ def release_send(connection: Connection, bot_id: str, month: str) -> None:
 @reads
 def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
     """Return the messages that bots have sent in a month."""
-    counts = {}
-    for bot_id in bot_ids:
-        row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
-        counts[bot_id] = int(row[0]) if row else 0
-    return counts
+    rows = connection.execute(
+        "SELECT bot_id, sent FROM whatsapp_sends WHERE month = ? AND bot_id IN (SELECT value FROM json_each(?))",
+        (month, json.dumps(bot_ids)),
+    )
+    return dict.fromkeys(bot_ids, 0) | dict(rows.fetchall())
 
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
@@ -151,7 +151,7 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
             continue
         known = _conversations(connection, message.bot_id, addresses)
         stored = store_one(connection, message._replace(user_id=known[0][1] if known else uuid.uuid4().hex))
-        if isinstance(stored, StoredMessage):
+        if stored is not None:
             messages[message.digest] = stored
             (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
             _lead(connection, stored.bot_id, conversation, addresses, now)
@@ -273,7 +273,7 @@ def _status(connection: Connection, callback: ReceivedCallback, status: NewStatu
             """,
             (status.conversation_id, callback.bot_id, callback.channel, status.message_id),
         ).fetchone()
-    if row is None or not precedes(row[1], status.delivery):
+    if row is None or RANKS.get(row[1], 0) >= RANKS[status.delivery]:
         return None
     number, _, user_id = row
     if not status.is_last:

@@ -10,8 +10,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from chatsvc.domain import paging
-from chatsvc.domain.hand_off import BACK, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, UNREAD, WAITING
-from chatsvc.domain.models import CHANNELS, Conversation
+from chatsvc.domain.models import BACK, CHANNELS, KNOWN, MINE, MISSED, OPERATOR, RESOLVED, SNOOZED, UNREAD, WAITING, Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Matcher, Term
 from chatsvc.store.conversations import OF_A_PAGE
@@ -29,7 +28,7 @@ UNREAD_MESSAGES = """
         (SELECT v.message FROM conversation_views v WHERE v.operator_id = {} AND v.conversation = c.number), 0)
 """
 # In all statements ?1 is the scope, ?2 the bot, ?3 the operator, ?4 the label and ?5 the user_id. In those that list, ?6 are the channels,
-# ?7 and ?8 the position, and ?9 is the limit. For _OPEN and _BACK see domain.hand_off.set_aside.
+# ?7 and ?8 the position, and ?9 is the limit. For _OPEN and _BACK see domain.models.set_aside.
 _OPEN = "coalesce(c.set_aside_at, 0) < c.last_message_at"
 _BACK = "c.set_aside_at IS NULL AND coalesce(c.set_aside_until, 0) > c.last_message_at"
 _ASSIGNED = "c.assignee IS NOT NULL AND c.assignee = ?3"
@@ -132,7 +131,7 @@ _ROWS = {
 
 
 class ConversationFilter(NamedTuple):
-    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.hand_off.STATUSES.
+    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.models.STATUSES.
 
     operator_id: whose conversations are "mine" or "unread". open_only: leave out those that are set aside. without_first: leave out
     those that wait for a person or are back from a while. user_id: exactly this visitor's. captured: only those with a request.

@@ -18,7 +18,8 @@ from chatsvc.domain.models import Message
 from chatsvc.domain.outgoing import without_choices
 from chatsvc.domain.rich_text import Span
 from chatsvc.domain.shapes import parsed
-from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
+from chatsvc.domain.visitor_tokens import SITE, VISITOR, user_id_of
+from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews
 from chatsvc.web.bodies import read_body
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import BodyTooLarge
@@ -43,20 +44,20 @@ async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
         raise CallRefused(400, "body_invalid")
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
-    user_id = _user(widget, request) or widget.user_of_first(key)
-    slot = await visits.take_message(widget, share_of(request[INFO].client_address))
-    if not slot.taken:
-        raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
+    user_id = _user(widget, request) or user_id_of(widget.key, widget.bot.id, key)
+    wait_s = await visits.take_slot(widget, share_of(request[INFO].client_address), sends=True)
+    if wait_s is not None:
+        raise CallRefused(429, "too_many_messages", wait_s)
     request[INFO].authenticated()
     try:
         if not await visits.send(widget, user_id, text.strip(), key, site):
             raise CallRefused(410, "erased")
     except TooManyConversations:
-        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow()) from None
+        today_ms = visits.services.clock() % times.DAY_MS
+        raise CallRefused(429, "too_many_conversations", max(1, (times.DAY_MS - today_ms) // 1000)) from None
     except Overloaded:
         raise CallRefused(503, "service_unavailable", 2) from None
-    news = await visits.read(widget, user_id, after)
-    return _answer(widget, user_id, news)
+    return _answer(widget, user_id, await visits.read(widget, user_id, after))
 
 
 async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
@@ -75,14 +76,14 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
         raise CallRefused(400, "after_invalid")
     if not _MESSAGE.fullmatch(before):
         raise CallRefused(400, "before_invalid")
+    types = "typing" in query
     if "wait" not in query:
-        return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
+        return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types=types))
     address = share_of(request[INFO].client_address)
     # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
     if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, address):
         request[INFO].authenticated()
-    state = WidgetState(after, query.get("known", ""), "typing" in query)
-    return _answer(widget, user_id, await visits.wait(widget, user_id, address, state))
+    return _answer(widget, user_id, await visits.wait(widget, user_id, address, after, query.get("known", ""), types=types))
 
 
 async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
@@ -101,8 +102,8 @@ async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 def _site(widget: Widget, request: Request) -> str:
     """Return the site on which the frame was opened. Raises CallRefused where it may not use the widget any more."""
-    site = widget.site_of(request.headers.get("Chatsvc-Site", ""))
-    if site is None:
+    site = widget.name_of(SITE, request.headers.get("Chatsvc-Site", ""))
+    if site is None or not widget.admits(site):
         raise CallRefused(403, "site_refused")
     return site
 
@@ -111,10 +112,10 @@ def _user(widget: Widget, request: Request) -> str | None:
     """Return the visitor's user_id; None for a call that names none. Raises CallRefused for a wrong token."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     if scheme == "First" and _KEY.fullmatch(value):
-        return widget.user_of_first(value)
+        return user_id_of(widget.key, widget.bot.id, value)
     if scheme != "Visitor":
         return None
-    user_id = widget.user_of(value)
+    user_id = widget.name_of(VISITOR, value)
     if user_id is None:
         raise CallRefused(401, "visitor_unknown")
     return user_id
@@ -135,7 +136,7 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> Response:
         return respond({"token": None, "messages": [], "handling": "bot", "operator": None, "typing": False, "away": widget.is_away})
     return respond(
         {
-            "token": widget.visitor_token(user_id),
+            "token": widget.token(VISITOR, user_id),
             "messages": [_message(widget, message, news.pages.get(message.id)) for message in news.messages],
             "handling": news.handling,
             "operator": widget.shown_name(news.operator) if news.operator else news.operator,
@@ -149,23 +150,19 @@ def _message(widget: Widget, message: Message, page: str | None) -> dict[str, ob
     choices = json.loads(message.choices) if message.choices else None
     text = without_choices(message.content, choices) if choices else message.content
     spans = shown_spans(rich_text.links(text) if message.role == "user" else rich_text.spans(text))
+    # Whether it answers a question, so that a visitor may rate it: forms and notices do not.
+    decision = json.loads(message.evidence)["decision"] if message.evidence else "none"
+    is_answer = message.feedback is not None or decision in ("answer", None)
     optional = {
         "spans": spans if spans and spans != [message.content] else None,
         "author": widget.shown_name(message.author) if message.author else None,
         "feedback": message.feedback,
-        "answer": _is_answer(message) or None,
+        "answer": (message.role == "assistant" and is_answer) or None,
         "choices": choices,
         "source": page,
     }
     always = {"id": message.id, "role": message.role, "text": message.content, "created_at": times.with_millis(message.created_at)}
     return {**always, **{name: value for name, value in optional.items() if value is not None}}
-
-
-def _is_answer(message: Message) -> bool:
-    """Report whether a message answers a question, so that a visitor may rate it: forms and notices do not."""
-    if message.role != "assistant":
-        return False
-    return message.feedback is not None or (message.evidence is not None and json.loads(message.evidence)["decision"] in ("answer", None))
 
 
 def shown_spans(spans: list[Span]) -> list[object]:

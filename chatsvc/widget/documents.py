@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from aiohttp.web import Request, Response
 
-from chatsvc.domain import rich_text
+from chatsvc.domain import rich_text, visitor_tokens
 from chatsvc.domain.channels import DEFAULT_COLOR, THEMES, is_color, is_dark, origin_of
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
+from chatsvc.domain.visitor_tokens import SITE
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 from chatsvc.web import static
@@ -147,7 +148,7 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
     opening = web_visits.opening(visits.services, widget.bot, language)
     data = {
         "bot": widget.bot.id,
-        "site": widget.site_token(site),
+        "site": widget.token(SITE, site),
         "framed": site != LINK,
         "origin": "" if site == LINK else site,
         "color": _color(request, widget),
@@ -227,10 +228,10 @@ async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Res
 
 
 def _digest(widget: Widget, request: Request) -> bytes:
-    digest = widget.address_of(request.match_info["token"])
-    if digest is None:
+    parts = visitor_tokens.read(widget.key, visitor_tokens.MAIL, request.match_info["token"])
+    if parts is None:
         raise CallRefused(404, "not_found")
-    return digest
+    return bytes.fromhex(parts[0])
 
 
 def _mails_page(request: Request, widget: Widget, text: str, button: str) -> Response:

@@ -94,9 +94,9 @@ class WebChannel:
         if widget is None:
             raise CallRefused(404, "not_found")
         info.principal = widget.account_id
-        slot = await self._visits.take_poll(widget, share_of(info.client_address))
-        if not slot.taken:
-            raise CallRefused(429, "too_many_requests", self._visits.seconds_until(slot))
+        wait_s = await self._visits.take_slot(widget, share_of(info.client_address), sends=False)
+        if wait_s is not None:
+            raise CallRefused(429, "too_many_requests", wait_s)
         return await handler(self._visits, widget, request)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:

@@ -16,7 +16,7 @@ from aiohttp import ClientSession
 from chatsvc.api import BASE_PATH, bodies, openapi
 from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
-from chatsvc.domain import language, paging
+from chatsvc.domain import folding, paging
 from chatsvc.domain.errors import PROBLEMS
 from chatsvc.domain.models import CHANNELS
 from chatsvc.services.accounts import analytics
@@ -86,7 +86,7 @@ def test_the_numbers_of_the_document_are_those_of_the_code() -> None:
         assert (parameters[name]["default"], parameters[name]["maximum"]) == (default, most)
     sent = SCHEMAS["SendMessage"]["properties"]
     assert [sent[name]["maxLength"] for name in ("message", "user_id")] == [bodies.MAX_MESSAGE, bodies.MAX_USER_ID]
-    assert (tuple(sent), sent["language"]["pattern"]) == (bodies.FIELDS, f"^({language.PATTERN})?$")
+    assert (tuple(sent), sent["language"]["pattern"]) == (bodies.FIELDS, f"^({folding.LANGUAGE_TAG})?$")
     assert SCHEMAS["ConversationDetail"]["allOf"][1]["properties"]["messages"]["maxItems"] == conversations.MAX_MESSAGES
     assert DOCUMENT["info"]["version"] == BASE_PATH.rpartition("v")[2]
     assert ", ".join(CHANNELS) in json.dumps(_operations()["GET /conversations"]["parameters"])

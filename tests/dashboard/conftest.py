@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,6 @@ from tests.dashboard.client import Client
 from tests.dashboard.site import Site, open_site
 
 Tabs = Callable[..., Awaitable[Page]]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the asynchronous tests of all modules in one event loop, that of the browser."""
-    for item in items:
-        if isinstance(item, pytest.Function) and Path(__file__).parent in item.path.parents and iscoroutinefunction(item.function):
-            item.add_marker(pytest.mark.asyncio(loop_scope="package"), append=False)
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -1,1 +1,1 @@
-"""Tests of the channels: settings, messages that arrive, the hand-off to a person, and the widget."""
+"""Tests of the channels: settings, messages that arrive, and the hand-off to a person."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, BrowserContext, Page
 
 from chatsvc.config import Config
 from chatsvc.domain.channels import NewMessage
@@ -19,11 +17,9 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.conversations.conversations import TeamThread
 from chatsvc.services.messages import channel_messages
-from tests.browsers import chromium
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import BotApi
-from tests.platforms.browsing import HostSite
 
 
 @dataclass
@@ -88,7 +84,7 @@ class Visitor:
             self.services.clock(),
             page_host,
         )
-        message = await channel_messages.receive(self.services, arrived)
+        (message,) = await channel_messages.receive(self.services, arrived)
         assert message is not None
         await channel_messages.answer(self.services, self.caller.account, message)
         messages = (await self.thread()).messages
@@ -124,41 +120,6 @@ async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
     await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
 
 
-WISHES = {
-    "en": ["Can I talk to a real person please?", "This is unacceptable, I want to complain!"],
-    "tr": ["Bir insanla görüşmek istiyorum", "Temsilciye bağlanmak istiyorum", "Bu ne rezalet, şikayetçiyim!"],
-}
-AWAY = {
-    "en": "Our team is away right now. We open on Monday at 09:00.",
-    "tr": "Ekibimiz şu anda burada değil. Pazartesi 09:00'da açılıyoruz.",
-}
-
-
-async def leave_a_request_outside_of_the_hours(caller: Caller, wish: str, say: Callable[[str], Awaitable[str]]) -> None:
-    """Ask for a person, answer whatever the bot asks, and find the request. `say` sends a message and returns the reply."""
-    language = "tr" if wish in WISHES["tr"] else "en"
-    settings = {"model": "offline", "hand_off": True, "opening_hours": "mon-thu 9-18", "language": language}
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **settings})
-    answers = {
-        r"\((?:yes / no|evet / hayır)\)$": "yes" if language == "en" else "evet",
-        r"your name|[Aa]dınızı": "Jane Smith" if language == "en" else "Ayşe Yılmaz",
-        r"phone number|telefon|numara": "0532 111 22 33",
-        r"^[^•-].*\?$": "My bike has broken" if language == "en" else "Bisikletim bozuldu",
-    }
-    reply = await say(wish)
-    assert reply.startswith(f"{AWAY[language]}\n\n")
-    for _ in range(8):
-        answer = next((answer for asked, answer in answers.items() if re.search(asked, reply.rsplit("\n", 1)[-1])), None)
-        if answer is None:
-            break
-        reply = await say(answer)
-        assert AWAY[language] not in reply
-    (item,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
-    request = item.request
-    assert (request.visitor_name, request.visitor_phone) == (answers[r"your name|[Aa]dınızı"], "+905321112233")
-    assert request.message in (wish, answers[r"^[^•-].*\?$"])
-
-
 @pytest.fixture
 async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
     """A visitor of a bot with an active web channel."""
@@ -176,48 +137,3 @@ def make_visitor(make_caller: MakeCaller, clock: FakeClock) -> MakeCaller:
         return Visitor(caller, clock), caller
 
     return make
-
-
-@pytest.fixture
-async def site(caller: Caller) -> AsyncIterator[HostSite]:
-    """A site that may embed the bot's widget, on another origin than the service."""
-    host = HostSite(caller.app.url, caller.bot)
-    await host.start()
-    settings = {"sites": [host.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
-    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
-    yield host
-    await host.stop()
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    """Chromium without a window."""
-    async with chromium() as started:
-        yield started
-
-
-@pytest.fixture
-async def context(browser: Browser) -> BrowserContext:
-    """A visitor's browser."""
-    return await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800})
-
-
-@pytest.fixture
-async def hasty(context: BrowserContext) -> None:
-    """Let a fifth of the time pass in pages until they give up waiting."""
-    await context.add_init_script("const later = window.setTimeout; window.setTimeout = (work, ms = 0) => later(work, ms / 5)")
-
-
-@pytest.fixture
-async def page(context: BrowserContext) -> Page:
-    """A tab."""
-    return await context.new_page()
-
-
-@pytest.fixture
-async def chat(page: Page, site: HostSite) -> Page:
-    """A tab with the conversation as its own page, whose storage is not blocked."""
-    await page.goto(f"{site.service}/chat/{site.bot}")
-    await page.wait_for_selector("[data-action=send]")
-    return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -80,6 +81,39 @@ async def test_outside_of_the_hours_the_bot_says_when_the_team_is_back_and_answe
     engine.script = failing("no_answer")
     assert (await visitor.say(text))[0][1].startswith(f"{away}\n\n")
     assert await visitor.say("And now?") != []
+
+
+@pytest.mark.parametrize(
+    ("wish", "language"),
+    [
+        ("Can I talk to a real person please?", "en"),
+        ("This is unacceptable, I want to complain!", "en"),
+        ("Bir insanla görüşmek istiyorum", "tr"),
+        ("Temsilciye bağlanmak istiyorum", "tr"),
+        ("Bu ne rezalet, şikayetçiyim!", "tr"),
+    ],
+)
+async def test_outside_of_the_hours_a_request_is_left(visitor: Visitor, caller: conftest.Caller, wish: str, language: str) -> None:
+    await switch_on(caller, model="offline", opening_hours="mon-thu 9-18", language=language)
+    away = {"en": "Our team is away right now.", "tr": "Ekibimiz şu anda burada değil."}[language]
+    answers = {
+        r"\((?:yes / no|evet / hayır)\)$": "yes" if language == "en" else "evet",
+        r"your name|[Aa]dınızı": "Jane Smith" if language == "en" else "Ayşe Yılmaz",
+        r"phone number|telefon|numara": "0532 111 22 33",
+        r"^[^•-].*\?$": "My bike has broken" if language == "en" else "Bisikletim bozuldu",
+    }
+    reply = (await visitor.say(wish))[-1][1]
+    assert reply.startswith(away)
+    for _ in range(8):
+        answer = next((answer for asked, answer in answers.items() if re.search(asked, reply.rsplit("\n", 1)[-1])), None)
+        if answer is None:
+            break
+        reply = (await visitor.say(answer))[-1][1]
+        assert away not in reply
+    (item,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    request = item.request
+    assert (request.visitor_name, request.visitor_phone) == (answers[r"your name|[Aa]dınızı"], "+905321112233")
+    assert request.message in (wish, answers[r"^[^•-].*\?$"])
 
 
 @pytest.mark.parametrize("text", ["Bir insanla görüşmek istiyorum", "This is unacceptable, I want to complain!", WISH])

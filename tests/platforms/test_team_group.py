@@ -44,8 +44,9 @@ def team_token() -> str:
 
 
 @pytest.fixture
-def config(config: Config, api: BotApi, team_token: str) -> Config:
-    """The configuration with Telegram on loopback and the team's group."""
+def config(config: Config, api: BotApi, team_token: str, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """The configuration with Telegram on loopback and the team's group, which is told at once."""
+    monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TELL_EVERY_S", 0.01)
     api.tokens[TEAM_TOKEN] = "acme_team_bot"
     return replace(
         config,
@@ -131,18 +132,18 @@ async def test_an_answer_after_the_visitor_was_erased_or_to_anything_else_is_lef
     assert (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items == []
 
 
-async def wait_for(api: BotApi, visitors: int) -> SentMessage:
-    """Let visitors call a person; return the notice of them all."""
-    for chat in range(1, visitors + 1):
+async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    due = team_notices.due
+
+    async def all_at_once(*services: Any) -> Any:
+        waiting = await due(*services)
+        return waiting if len(waiting) == 6 else []
+
+    monkeypatch.setattr(team_notices, "due", all_at_once)
+    for chat in range(1, 7):
         api.message(chat=chat, text=f"{CALL} ({chat})")
     await api.until(lambda: bool(api.texts(GROUP)))
-    return next(message for message in api.sent if message.chat == GROUP)
-
-
-async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsvc.platforms.telegram.team.PAUSE_S", 0.1)
-    await asyncio.sleep(0.2)
-    message = await wait_for(api, 6)
+    message = next(message for message in api.sent if message.chat == GROUP)
     assert message.text.startswith("6 visitors wait for your team:\n\n1. Desk (Telegram): “I want")
     assert message.text.endswith("\n\nOpen a conversation to answer.")
     assert message.buttons == [f"{number}. Desk" for number in range(1, 7)]
@@ -194,7 +195,7 @@ async def test_a_notice_is_tried_again_only_where_it_was_surely_not_sent(bot: Ca
         await api.until(lambda: bool(api.texts(GROUP)))
     else:
         await api.until(lambda: len([call for call in api.of("sendMessage") if call["chat_id"] == GROUP]) == 1)
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(0.5)
         assert len([call for call in api.of("sendMessage") if call["chat_id"] == GROUP]) == 1
 
 
@@ -214,12 +215,6 @@ async def test_an_administrator_who_stays_anonymous_answers_in_the_name_of_the_g
 
 class TestALimitOfTheGroup:
     """Telegram takes no further message to the group for a while, or cannot be reached."""
-
-    @pytest.fixture
-    def config(self, config: Config, monkeypatch: pytest.MonkeyPatch) -> Config:
-        """The configuration, with a look every some milliseconds."""
-        monkeypatch.setattr("chatsvc.platforms.telegram.pollers.TELL_EVERY_S", 0.01)
-        return config
 
     async def test_the_time_that_telegram_names_is_waited_for(self, bot: Caller, api: BotApi) -> None:
         del bot

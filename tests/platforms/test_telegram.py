@@ -20,12 +20,11 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.messages.channel_answers import ChannelAnswers
-from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import channel_messages as stored
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import NAME, TOKEN, BotApi, Fault, chats
-from tests.platforms.conftest import WISHES, begun, leave_a_request_outside_of_the_hours, offer_rooms
+from tests.platforms.conftest import begun, offer_rooms
 
 ME = Myself(123456, NAME)
 
@@ -84,17 +83,6 @@ async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Calle
     assert [entry["session_id"] for entry in usage] == ["telegram:7"]
 
 
-@pytest.mark.parametrize("wish", [WISHES["en"][0], WISHES["tr"][0]])
-async def test_outside_of_the_hours_a_request_is_left(bot: Caller, api: BotApi, wish: str) -> None:
-    async def say(text: str) -> str:
-        sent = len(api.sent)
-        api.message(text=text)
-        await api.until(lambda: len(api.sent) > sent)
-        return api.texts()[-1]
-
-    await leave_a_request_outside_of_the_hours(bot, wish, say)
-
-
 async def test_updates_that_come_again_in_any_order_are_answered_once(bot: Caller, api: BotApi) -> None:
     api.times, api.shuffled = 3, True
     for number in range(30):
@@ -114,8 +102,8 @@ async def test_updates_are_confirmed_where_telegram_counts_from_a_lower_number(b
 
 
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = FailingAtFirst(stored.store_several)
-    monkeypatch.setattr(stored, "store_several", failing)
+    failing = FailingAtFirst(stored.store)
+    monkeypatch.setattr(stored, "store", failing)
     monkeypatch.setattr("chatsvc.platforms.telegram.update_loop._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
@@ -148,8 +136,8 @@ async def test_a_form_is_answered_by_its_buttons(bot: Caller, api: BotApi) -> No
     assert texts == ["please call me back about a bike repair", "Garden room", "Jo Miller", "jo@example.com"]
 
 
-@pytest.mark.parametrize("rooms", [[f"Room {n}" for n in range(101)]])
-async def test_more_choices_than_a_keyboard_holds_are_told_in_words(bot: Caller, api: BotApi, rooms: list[str]) -> None:
+async def test_more_choices_than_a_keyboard_holds_are_told_in_words(bot: Caller, api: BotApi) -> None:
+    rooms = [f"Room {n}" for n in range(101)]
     await offer_rooms(bot, rooms)
     api.message(text="please call me back about a bike repair")
     await api.until(lambda: bool(api.sent))
@@ -318,14 +306,14 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
     other, token = await make_caller(), "777:another-bot"
     api.tokens[token] = "another_bot"
     await perform(other.app.services, ADMIN, "channel.set", {"bot": other.bot, "channel": "telegram", "token": token})
-    api.script = lambda call: Fault(delay_s=5.0) if call.token == TOKEN and call.method == "sendMessage" else None
+    api.script = lambda call: Fault(delay_s=60.0) if call.token == TOKEN and call.method == "sendMessage" else None
     for chat in range(40):
         api.message(chat=chat, text="to the dead one")
     await api.until(lambda: len(api.of("sendMessage")) == 16)
     api.message(chat=1, text="hello", token=token)
-    await api.until(lambda: any(message.token == token for message in api.sent), timeout_s=3)
+    await api.until(lambda: any(message.token == token for message in api.sent))
     # The service need not wait for them at its end.
-    other.app.services.part(Outbox).stopping = True
+    await api.hang_up()
 
 
 async def test_a_person_who_has_the_conversation_answers_in_the_app(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:

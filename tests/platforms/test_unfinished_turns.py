@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
-import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession
 
 from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
+from chatsvc.services.conversations import erasure
 from chatsvc.services.messages import channel_answers, channel_messages
 from chatsvc.services.messages.messages import MessageTurn
 from chatsvc.store import channel_messages as stored
-from chatsvc.store.channel_messages import UnfinishedTurn
 from chatsvc.store.database import StoreUnavailable
-from tests.cli.support import Site
 from tests.conftest import Caller, MakeCaller
-from tests.crash.books import threads
-from tests.engines.model_server import ModelServer, hangs, says
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.platforms.conftest import Visitor
-from tests.store.inspection import query
 
 
 async def store(caller: Caller, *texts: str, user_id: str = "visitor", channel: str = "web") -> list[int]:
@@ -34,7 +25,7 @@ async def store(caller: Caller, *texts: str, user_id: str = "visitor", channel: 
     services, numbers = caller.app.services, []
     for text in texts:
         arrived = NewMessage(caller.account, caller.bot, channel, user_id, text, f"{user_id} {text}", services.clock())
-        message = await channel_messages.receive(services, arrived)
+        (message,) = await channel_messages.receive(services, arrived)
         assert message is not None
         numbers.append(message.number)
     return numbers
@@ -130,47 +121,18 @@ async def test_a_store_that_cannot_answer_is_reported_and_the_turns_wait(
 async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is_passed_over(
     visitor: Visitor, caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services = caller.app.services
+    services, pending = caller.app.services, stored.pending
 
-    async def gone(*_: object) -> list[UnfinishedTurn]:
-        return [UnfinishedTurn(caller.account, caller.bot, 12345)]
+    async def erased(*_: object) -> list[Any]:
+        turns = await pending(services.db)
+        await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
+        return turns
 
-    with monkeypatch.context() as patched:
-        patched.setattr(stored, "pending", gone)
-        assert await channel_answers.settle_all(services) == 0
     await store(caller, "hello")
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "pending", erased)
+        await channel_answers.settle_all(services)
+    await store(caller, "again")
     services.events.close()
     assert await channel_answers.settle_all(services) == 0
     assert engine.turns == []
-
-
-@pytest.mark.sqlite  # tests/processes kills processes over PostgreSQL
-async def test_after_a_kill_the_reply_is_there_without_a_call_of_the_visitor(tmp_path: Path) -> None:
-    async with ModelServer(always=hangs()) as model:
-        site = Site(
-            tmp_path,
-            f'engines: {{anthropic: {{base_url: "{model.url}", api_key: none-needed, timeout_s: 20}}}}\n'
-            "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 2}}\n",
-        )
-        account = site.account()
-        bot = site.bot(account)
-        site.json("channel", "set", bot, "web", "--site", "any-link")
-        serving = await asyncio.to_thread(site.serve)
-        async with ClientSession() as session:
-            async with session.get(f"{serving.url}/chat/{bot}") as page:
-                data = json.loads(re.search(r'id="data">(.*?)</script>', await page.text(), re.DOTALL)[1])  # type: ignore[index]
-            headers = {"Origin": serving.url, "Chatsvc-Site": data["site"], "Idempotency-Key": "a-key-that-is-long-enough"}
-            sending = asyncio.create_task(
-                session.post(f"{serving.url}/widget/{bot}/messages", json={"text": "hello", "after": ""}, headers=headers)
-            )
-            await asyncio.wait_for(model.asked.wait(), 20)
-            await asyncio.to_thread(serving.end, signal.SIGKILL)
-            await asyncio.gather(sending, return_exceptions=True)
-        model.always = says("Good morning.")
-        model.released.set()
-        with await asyncio.to_thread(site.serve):
-            async with asyncio.timeout(20):
-                while not query(site.data / "chatsvc.db", "SELECT 1 FROM messages WHERE role = 'assistant'"):  # noqa: ASYNC110
-                    await asyncio.sleep(0.1)
-        (exchanges,) = threads(site.data / "chatsvc.db").values()
-        assert exchanges == [("hello", "Good morning.")]

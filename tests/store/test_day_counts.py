@@ -39,7 +39,7 @@ async def capture(db: Database, user_id: str) -> None:
 async def wait(db: Database, at: int) -> str:
     """Let a visitor of the widget wait for a person."""
     message = NewMessage("account", "bot", "web", "visitor", "A person, please", str(uuid.uuid4()), at, "", None, None)
-    stored = await channel_messages.store(db, message)
+    (stored,) = await channel_messages.store(db, [message])
     assert stored is not None
     assert await channel_messages.settle(db, stored.number, NoticeSentence("One moment.", at, None), "waiting")
     return stored.conversation_id

@@ -37,7 +37,7 @@ def test_the_limit_of_a_day_counts_conversations_that_begin_and_no_others(tmp_pa
             message("a1", "v3", "k1", day=1, most=2),
         ):
             try:
-                texts.append("stored" if await channel_messages.store(db, m) else "erased")
+                texts.append("erased" if await channel_messages.store(db, [m]) == [None] else "stored")
             except TooManyConversations:
                 texts.append("refused")
         return texts

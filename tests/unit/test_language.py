@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.language import is_tag, primary
+from chatsvc.domain.folding import is_tag, primary
 from tests.speed import within
 
 

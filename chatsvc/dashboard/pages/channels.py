@@ -1,13 +1,14 @@
 """Channels of a bot: how each is set up, its state, and the widget's line of HTML."""
 
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, Channel, is_color, is_dark
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
@@ -22,14 +23,18 @@ async def show(page: Page, fields: Fields) -> dict[str, Any]:
     platforms, bot = page.services.platforms, await page.bot()
     channels = {channel.channel: channel for channel in await page.perform("channel.list", bot=bot.id)}
     web, typed = channels.get(WEB), fields.text("channel")
-    shown = {WEB: _stored_web(web)}
+    shown = {WEB: _web_form({name: web.text(name) or "" if web else "" for name in LOOKS}, web.sites if web else [])}
+    shown[WEB]["color"] = shown[WEB]["color"] or DEFAULT_COLOR
     for name, platform in platforms.items():
         settings = channels[name].settings if name in channels else {}
         shown[name] = {setting: settings.get(setting, "") for setting in platform.settings}
     if site := page.query.get("site"):  # the link on "Today" that lets a site have the widget
         shown[WEB]["site"] = f"{shown[WEB]['site']}\n{site}".strip()
     if typed:
-        shown[typed] = _typed(page, fields)
+        # Secrets are not shown again.
+        names = platforms[typed].settings if typed in platforms else LOOKS
+        given = {name: fields.text(name) for name in names}
+        shown[typed] = given if typed in platforms else _web_form(given, _sites(fields))
     color = shown[WEB]["color"] if is_color(shown[WEB]["color"]) else DEFAULT_COLOR
     sends = await page.perform("usage.sends", account=page.account_id)
     return {
@@ -52,26 +57,13 @@ async def show(page: Page, fields: Fields) -> dict[str, Any]:
     }
 
 
-def _stored_web(web: Channel | None) -> dict[str, Any]:
-    sites = web.sites if web else []
-    looks = {name: web.text(name) or "" if web else "" for name in LOOKS}
-    looks["color"] = looks["color"] or DEFAULT_COLOR
+def _web_form(looks: Mapping[str, str], sites: Sequence[str]) -> dict[str, Any]:
     return {**looks, "site": "\n".join(site for site in sites if site != ANY_LINK), "any_link": ANY_LINK in sites}
 
 
 def _sites(fields: Fields) -> list[str]:
     """Return the sites of the widget's form, which has one a line."""
     return [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
-
-
-def _typed(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return what the form of a channel shows again. Secrets are not among it."""
-    platform = page.services.platforms.get(fields.text("channel"))
-    if platform is not None:
-        return {name: fields.text(name) for name in platform.settings}
-    sites = _sites(fields)
-    looks = {name: fields.text(name) for name in LOOKS}
-    return {**looks, "site": "\n".join(site for site in sites if site != ANY_LINK), "any_link": ANY_LINK in sites}
 
 
 @form(show)

@@ -16,8 +16,7 @@ from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, form, status_of, view
 from chatsvc.dashboard.responses import with_query
 from chatsvc.domain import shapes
-from chatsvc.domain.hand_off import BACK, BOT, WAITING
-from chatsvc.domain.models import CHANNELS, Entry, Note
+from chatsvc.domain.models import BACK, BOT, CHANNELS, WAITING, Entry, Note
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.conversations import conversation_team

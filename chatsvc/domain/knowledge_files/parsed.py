@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsvc import translations
 from chatsvc.domain import terminal
-from chatsvc.domain.language import is_tag, primary
+from chatsvc.domain.folding import is_tag, primary
 from chatsvc.domain.models import Synonyms
 
 MAX_PHRASING = 500  # characters of a question or an alt line

@@ -6,13 +6,14 @@ from http import HTTPStatus
 from typing import Any
 
 from chatsvc.domain import rich_text
-from chatsvc.domain.outgoing import OutgoingPart, split, without_choices
+from chatsvc.domain.outgoing import split, without_choices
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of
 from chatsvc.platforms.telegram import NAME
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
+from chatsvc.store.outbox import OutgoingMessage
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304
@@ -54,7 +55,7 @@ class TelegramClient(PlatformPoster):
     def parts(self, text: str) -> list[str]:
         return split(text, MOST_UNITS, utf16_units)
 
-    async def send(self, part: OutgoingPart) -> str:
+    async def send(self, part: OutgoingMessage) -> str:
         rows = keyboard(part.choices)
         parameters = {**destination(part.user_id), **formatted(without_choices(part.text, part.choices) if rows else part.text)}
         if rows:

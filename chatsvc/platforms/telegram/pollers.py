@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.domain.channels import NewMessage
-from chatsvc.domain.hand_off import BOT
+from chatsvc.domain.models import BOT
 from chatsvc.outbound.posting import SendingFault
 from chatsvc.platforms.telegram import NAME, bot_of
 from chatsvc.platforms.telegram.client import TelegramClient, destination, sender
@@ -123,7 +123,7 @@ class TelegramPoller:
         note_fault = partial(services.channels.note_fault, channel.channel)
         self.run = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, note_fault, channel.channel.fault).run
         self._seen_at = 0
-        self._typing: set[asyncio.Task[None]] = set()
+        self._typing = asyncio.Semaphore(MOST_TYPING)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
@@ -134,20 +134,9 @@ class TelegramPoller:
                 await conversations.move_user(self._services.db, self._channel.channel.bot_id, NAME, *users)
         taken = [message for message in messages if message.text and (self._of_team is None or not await self._of_team(message))]
         now, channel, account_id = self._services.clock(), self._channel.channel, self._channel.account_id
-        arrived = [
-            NewMessage(
-                account_id,
-                channel.bot_id,
-                NAME,
-                message.user_id,
-                message.text,
-                f"{channel.identity} {message.update_id}",
-                min(message.sent_at or now, now),
-                kind=message.kind,
-            )
-            for message in taken
-        ]
-        stored = await channel_messages.receive_several(self._services, arrived)
+        of_bot = partial(NewMessage, account_id, channel.bot_id, NAME)
+        arrived = [of_bot(m.user_id, m.text, f"{channel.identity} {m.update_id}", min(m.sent_at or now, now), kind=m.kind) for m in taken]
+        stored = await channel_messages.receive(self._services, *arrived)
         if now - self._seen_at >= SEEN_EVERY_MS:
             self._seen_at = now
             await channels.update(self._services.db, channel.id, {"seen_at": now})
@@ -155,28 +144,17 @@ class TelegramPoller:
             background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
         for message, new in zip(taken, stored, strict=True):
             if new is not None:
-                end_typing = self._begin_typing(message.user_id) if new.handling == BOT else None
-                self._services.part(ChannelAnswers).begin(account_id, new, end_typing)
+                typing = background.start("typing mark", self._show_typing(message.user_id)) if new.handling == BOT else None
+                self._services.part(ChannelAnswers).begin(account_id, new, typing.cancel if typing else None)
 
-    def _begin_typing(self, user_id: str) -> Callable[[], None]:
-        """Show soon that a reply is being written; return the function that ends it."""
-        marks: list[asyncio.Task[None]] = []
-
-        def begin() -> None:
-            if len(self._typing) < MOST_TYPING:
-                marks.append(background.start("typing mark", self._keep_typing(user_id), self._typing))
-
-        def end() -> None:
-            timer.cancel()
-            for mark in marks:
-                mark.cancel()
-
-        timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, begin)
-        return end
-
-    async def _keep_typing(self, user_id: str) -> None:
-        while await self._quietly("sendChatAction", {**destination(user_id), "action": "typing"}):  # noqa: ASYNC110  # a call, no condition
-            await asyncio.sleep(TYPING_EVERY_S)
+    async def _show_typing(self, user_id: str) -> None:
+        """Show soon that a reply is being written, until the task is cancelled."""
+        await asyncio.sleep(TYPING_AFTER_S)
+        if self._typing.locked():
+            return
+        async with self._typing:
+            while await self._quietly("sendChatAction", {**destination(user_id), "action": "typing"}):  # noqa: ASYNC110  # a call
+                await asyncio.sleep(TYPING_EVERY_S)
 
     async def _quietly(self, method: str, parameters: Mapping[str, object]) -> bool:
         """Call a method whose failure changes nothing."""

@@ -58,11 +58,6 @@ def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
     return answer if 0 < len(answer) <= MOST_KEY and answer.isprintable() else None
 
 
-def sent_name(conversation_id: str, message_id: str, *, is_last: bool) -> str:
-    """Return the name of a sent part of a message. Its delivery statuses bear it."""
-    return f"{conversation_id} {message_id}" if is_last else f"{conversation_id} {message_id} part"
-
-
 def parse(body: Mapping[str, Any], channel: OpenChannel, now: int) -> ReceivedCallback:
     """Read a callback's elements of the channel's number, messages in the order of their times, which `now` bounds (Unix milliseconds)."""
     bot_id = channel.channel.bot_id
@@ -121,24 +116,17 @@ def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
     if not isinstance(kind, str):
         return None
     own = as_object(entry.get(kind))
-    if kind == "text":
-        text = _text(own.get("body"))
-    elif kind == "button":
-        text = _text(own.get("text")) or _text(own.get("payload"))
-    elif kind == "interactive":
-        text = _chosen(own)
-    elif kind == "request_welcome":
+    if kind == "request_welcome":
         return "[start]", START
-    elif kind in _UNANSWERED:
+    if kind in _UNANSWERED:
         return None
-    else:
-        text = _text(own.get("caption")) or _words(kind, entry.get(kind))
-        stored_kind = _KINDS.get(kind, "unsupported")
-        return (text, None) if text else (_described(stored_kind, own), stored_kind)
-    if not text and kind != "interactive":
-        return None
-    # What cannot be read is told as such: the team sees that the visitor wrote.
-    return (text, None) if text else ("[unsupported]", "unsupported")
+    if kind in ("text", "button"):
+        text = _text(own.get("body" if kind == "text" else "text")) or _text(own.get("payload"))
+        return (text, None) if text else None
+    # What cannot be read is described: the team sees that the visitor wrote.
+    text = _chosen(own) if kind == "interactive" else _text(own.get("caption")) or _words(kind, entry.get(kind))
+    stored_kind = _KINDS.get(kind, "unsupported")
+    return (text, None) if text else (_described(stored_kind, own), stored_kind)
 
 
 def _chosen(own: Mapping[str, Any]) -> str:
@@ -156,17 +144,14 @@ def _of_flow(reply: Mapping[str, Any]) -> str:
         fields = json.loads(_text(reply.get("response_json")))
     except (ValueError, RecursionError):
         fields = None
-    lines = [f"{name}: {value}" for name, value in _plain_fields(as_object(fields))]
-    return _text("\n".join(lines)) or _text(reply.get("body"))
-
-
-def _plain_fields(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in islice(fields.items(), _MOST_FIELDS):
+    lines = []
+    for name, value in islice(as_object(fields).items(), _MOST_FIELDS):
         values = value[:_MOST_FIELDS] if isinstance(value, list) else [value]
-        if name == "flow_token":
-            continue
-        if text := ", ".join(_text(str(element)) for element in values if isinstance(element, str | int | float)):
-            yield re.sub(r"^screen_\d+_|_\d+$", "", name).replace("_", " ").strip() or name, text
+        text = ", ".join(_text(str(element)) for element in values if isinstance(element, str | int | float))
+        if text and name != "flow_token":
+            label = re.sub(r"^screen_\d+_|_\d+$", "", name).replace("_", " ").strip()
+            lines.append(f"{label or name}: {text}")
+    return _text("\n".join(lines)) or _text(reply.get("body"))
 
 
 def _words(kind: str, content: object) -> str:
@@ -176,18 +161,16 @@ def _words(kind: str, content: object) -> str:
         items = [as_object(item) for item in as_list(own.get("product_items"))[:_MOST_FIELDS]]
         lines = [_text(own.get("text")), *(_item(item) for item in items)]
     elif kind == "contacts":
-        lines = [_shared_contact(as_object(contact)) for contact in as_list(content)[:_MOST_FIELDS]]
+        lines = []
+        for contact in map(as_object, as_list(content)[:_MOST_FIELDS]):
+            phones = [_text(as_object(phone).get("phone")) for phone in as_list(contact.get("phones"))[:_MOST_FIELDS]]
+            lines.append(", ".join(filter(None, (_text(as_object(contact.get("name")).get("formatted_name")), *phones))))
     elif kind == "location":
         lines = [_text(own.get("name")), _text(own.get("address"))]
         lines = [*lines, _described(kind, own)] if any(lines) else []
     else:
         lines = [_text(own.get(name)) for name in ("text", "body", "title", "name", "question", "description")]
     return _text("\n".join(filter(None, lines)))
-
-
-def _shared_contact(contact: Mapping[str, Any]) -> str:
-    phones = [_text(as_object(phone).get("phone")) for phone in as_list(contact.get("phones"))[:_MOST_FIELDS]]
-    return ", ".join(filter(None, (_text(as_object(contact.get("name")).get("formatted_name")), *phones)))
 
 
 def _item(item: Mapping[str, Any]) -> str:

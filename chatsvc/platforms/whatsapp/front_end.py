@@ -15,7 +15,7 @@ from aiohttp.web import Request, Response
 
 from chatsvc.domain import shapes, times
 from chatsvc.domain.channels import ACTIVE
-from chatsvc.domain.hand_off import BOT
+from chatsvc.domain.models import BOT
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp import callbacks as reading
 from chatsvc.services.accounts.channel_secrets import OpenChannel

@@ -9,7 +9,7 @@ from typing import Any
 from chatsvc import background
 from chatsvc.domain import times
 from chatsvc.domain.channels import PHONE, TOKEN_REFUSED
-from chatsvc.domain.outgoing import OutgoingPart, split
+from chatsvc.domain.outgoing import split
 from chatsvc.domain.shapes import as_list, as_object
 from chatsvc.outbound.posting import (
     NotConnected,
@@ -22,12 +22,13 @@ from chatsvc.outbound.posting import (
     words_of,
 )
 from chatsvc.platforms.whatsapp import NAME
-from chatsvc.platforms.whatsapp.callbacks import MOST_TEXT, error_name, sent_name
+from chatsvc.platforms.whatsapp.callbacks import MOST_TEXT, error_name
 from chatsvc.platforms.whatsapp.content import content
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.services import Services
 from chatsvc.store import platforms
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.outbox import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class WhatsAppSender(PlatformPoster):
     def parts(self, text: str) -> list[str]:
         return split(text, MOST_TEXT)
 
-    async def send(self, part: OutgoingPart) -> str:
+    async def send(self, part: OutgoingMessage) -> str:
         db, bot_id, month = self._services.db, self._channel.bot_id, times.month(self._services.clock())
         try:
             address = await platforms.address(db, (bot_id, NAME, part.user_id))
@@ -75,7 +76,8 @@ class WhatsAppSender(PlatformPoster):
         message = {
             "recipient_type": "individual",
             "to" if address.kind == PHONE else "recipient": address.value,
-            "biz_opaque_callback_data": sent_name(part.conversation_id, part.message_id, is_last=part.is_last),
+            # The delivery statuses bear it; see callbacks.
+            "biz_opaque_callback_data": f"{part.conversation_id} {part.id}{'' if part.is_last else ' part'}",
             **content(part.text, part.choices, _label),
         }
         try:
@@ -130,24 +132,13 @@ class WhatsAppSender(PlatformPoster):
 
     def receipt(self, key: str) -> Callable[[], None]:
         """Mark a message as read soon. Return the function that is called at the end of its answer."""
-        answered, is_begun = asyncio.Event(), False
-
-        def begin() -> None:
-            nonlocal is_begun
-            timer.cancel()
-            if not is_begun and not self._is_closed:
-                is_begun = True
-                background.start("read receipt", self._mark_read(key, answered), self._receipts)
-
-        def end() -> None:
-            answered.set()
-            begin()
-
-        timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, begin)
-        return end
+        answered = asyncio.Event()
+        background.start("read receipt", self._mark_read(key, answered), self._receipts)
+        return answered.set
 
     async def _mark_read(self, key: str, answered: asyncio.Event) -> None:
         """Mark a message as read, and the bot as typing while it answers. A failure is not tried again."""
+        await background.wait(answered, TYPING_AFTER_S)
         try:
             async with asyncio.timeout(RECEIPT_S), self._slots:
                 typing: dict[str, object] = {} if answered.is_set() else {"typing_indicator": {"type": "text"}}
@@ -157,7 +148,6 @@ class WhatsAppSender(PlatformPoster):
 
     async def close(self) -> None:
         """Give up receipts, then end what is being sent."""
-        self._is_closed = True
         await background.cancel(*self._receipts)
         await super().close()
 

@@ -4,9 +4,8 @@ import re
 import uuid
 from collections.abc import Collection, Mapping
 
-from chatsvc.domain import contacts, errors, language, opening_hours, operators, paging, refusals, times
+from chatsvc.domain import contacts, errors, folding, opening_hours, operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.profiles import Profile
@@ -18,7 +17,7 @@ from chatsvc.store import bots as stored
 from chatsvc.store import owners
 
 MOST_INSTRUCTIONS = 20_000
-_MINUTES = frozenset({"hand_off_wait", "hand_off_return", "appointment_minutes"})
+_MINUTES, MOST_MINUTES = frozenset({"hand_off_wait", "hand_off_return", "appointment_minutes"}), 1440
 MOST_AT_ONCE = 100
 _TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000, "address": 300}
 _PHONE = re.compile(r"\+?[\d \u00a0()./-]{3,40}")
@@ -64,7 +63,7 @@ def _word(tiers: Collection[str] | None, name: str, text: str) -> str | None:
             raise refusals.tier_unknown(tier=text, tiers=list(tiers))
         case "timezone" if times.zone(text) is None:
             raise refusals.timezone_unknown(timezone=text)
-        case "language" if not language.is_tag(text):
+        case "language" if not folding.is_tag(text):
             raise refusals.language_invalid(language=text)
         case "model" | "timezone" | "language":
             return text

@@ -154,8 +154,6 @@ async def _confirm(services: Services, platform: Platform, channel: Channel, sec
     # Imported here: an HTTP client takes long to import.
     from chatsvc.outbound.posting import PlatformRefused, check_token
 
-    if await stored.is_taken(services.db, channel):
-        raise refusals.channel_taken(channel=channel.channel)
     question = platform.question(channel.identity or "", secrets["token"])
     try:
         fault = await check_token(services.egress, channel.channel, services.config.channels[channel.channel], question)
@@ -193,12 +191,12 @@ async def resume(services: Services, caller: Caller, *, bot: str, channel: str) 
 
 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
-    now = services.clock()
-    changed = await stored.update(services.db, channel.id, {"state": state, "updated_at": now})
+    after = channel._replace(state=state, updated_at=services.clock())
+    changed = await stored.update(services.db, channel.id, {"state": state, "updated_at": after.updated_at})
     services.channels.changed(channel.bot_id)
     if not changed:
         raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)
-    return channel._replace(state=state, updated_at=now)
+    return after
 
 
 async def remove(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:

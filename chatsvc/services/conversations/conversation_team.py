@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import contacts, paging, refusals
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.hand_off import KNOWN
-from chatsvc.domain.models import Conversation, Note, Person, SavedReply
+from chatsvc.domain.models import KNOWN, Conversation, Note, Person, SavedReply
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Faults

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import PLATFORMS
-from chatsvc.domain.hand_off import BACK, MISSED, OPERATOR, RESOLVED, SNOOZED, STATUSES, WAITING
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Bot, Conversation, Message, Note
+from chatsvc.domain.models import BACK, MISSED, OPERATOR, RESOLVED, SNOOZED, STATUSES, WAITING, Bot, Conversation, Message, Note
 from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
@@ -101,7 +100,7 @@ async def _filter(
 
     q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
     A user_id with a digit, as it is, selects that visitor alone. captured: only conversations with a request. status: one of
-    domain.hand_off.STATUSES.
+    domain.models.STATUSES.
     """
     bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     if status is not None and status not in STATUSES:

@@ -4,9 +4,8 @@ from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
-from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import Account, Bot, Conversation
+from chatsvc.domain.models import OPERATOR, WAITING, Account, Bot, Conversation
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations.conversations import resolve

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 
+from chatsvc.domain.folding import primary
 from chatsvc.domain.knowledge_findings import KINDS, MOST_SEARCHED, LintFinding
-from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
 from chatsvc.engines.knowledge import questions as judged

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from chatsvc import background
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.accounts import bots

@@ -11,7 +11,7 @@ from chatsvc import background
 from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
-from chatsvc.store.channel_messages import StoredMessage, UnfinishedTurn
+from chatsvc.store.channel_messages import StoredMessage
 from chatsvc.store.database import StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -80,19 +80,26 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     Turns under way are waited for. After the service has begun to stop, no turn is started.
     at_least_s: how old they have to be, None for any age.
     """
-    of_bots: dict[str, list[UnfinishedTurn]] = {}
+    of_bots: dict[str, list[tuple[str, StoredMessage]]] = {}
     until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else None
-    for turn in await stored.pending(services.db, until):
-        of_bots.setdefault(turn.bot_id, []).append(turn)
+    for account_id, message in await stored.pending(services.db, until):
+        of_bots.setdefault(message.bot_id, []).append((account_id, message))
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def work(turns: Sequence[UnfinishedTurn]) -> int:
+    async def work(turns: Sequence[tuple[str, StoredMessage]]) -> int:
         settled = 0
-        for turn in turns:
+        for account_id, message in turns:
             async with slots:
                 if services.events.closed:
                     break
-                settled += await _settle(services, turn)
+                try:
+                    await channel_messages.answer(services, account_id, message)
+                    settled += 1
+                except StoreUnavailable:
+                    raise
+                except Exception:
+                    # One turn that cannot be settled must not keep the others waiting.
+                    log.exception("the turn of message %d of bot %s could not be settled", message.number, message.bot_id)
             await asyncio.sleep(PAUSE_S)
         return settled
 
@@ -105,18 +112,3 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
         if isinstance(result, BaseException):
             raise result
     return settled
-
-
-async def _settle(services: Services, turn: UnfinishedTurn) -> bool:
-    message = await stored.pending_message(services.db, turn.number)
-    if message is None:
-        return False
-    try:
-        await channel_messages.answer(services, turn.account_id, message)
-    except StoreUnavailable:
-        raise
-    except Exception:
-        # One turn that cannot be settled must not keep the others waiting.
-        log.exception("the turn of message %d of bot %s could not be settled", turn.number, turn.bot_id)
-        return False
-    return True

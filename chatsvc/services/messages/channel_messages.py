@@ -1,23 +1,17 @@
 """Stores messages that arrive by a channel, and settles the turn of each.
 
-A turn is settled by the bot's reply, by a sentence in place of one, or silently while a person has the conversation.
-
-A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
-reply, and the turn is not charged. While a person has the conversation the bot is silent.
+A turn is settled by the bot's reply, silently while a person has the conversation, and else by one of the bot's sentences, uncharged.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import NamedTuple
 
-from chatsvc.domain import hand_off, profiles, times
+from chatsvc.domain import profiles, times
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, NewMessage, first_delivery
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.hand_off import BOT, WAITING
-from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, SendMessage
+from chatsvc.domain.models import BOT, MAY_SEND, WAITING, Bot, ConversationKey, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.language import catalogue
 from chatsvc.services.accounts.account_cache import AccountState
@@ -44,23 +38,13 @@ class _ChannelTurn(NamedTuple):
     deadline: float
 
 
-def _arrived(services: Services, message: StoredMessage | None) -> StoredMessage | None:
-    """Wake those who wait for the conversation of a new message."""
-    if message is not None:
+async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessage | None]:
+    """Store visitors' messages; return each also where it came before, None after an erasure since. Raises TooManyConversations."""
+    messages = await stored.store(services.db, list(arrived)) if arrived else []
+    for message in filter(None, messages):
         services.events.stop_typing(message.conversation, "visitor")
         services.events.notify(message.conversation)
-    return message
-
-
-async def receive(services: Services, arrived: NewMessage) -> StoredMessage | None:
-    """Store a visitor's message; return it also where it came before, None after an erasure since. Raises TooManyConversations."""
-    return _arrived(services, await stored.store(services.db, arrived))
-
-
-async def receive_several(services: Services, arrived: Sequence[NewMessage]) -> list[StoredMessage | None]:
-    """Store messages of one account that came together, which have no limit; see receive."""
-    messages = await stored.store_several(services.db, list(arrived)) if arrived else []
-    return [_arrived(services, message) for message in messages]
+    return messages
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -107,12 +91,15 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
         await _greet(turn)
     elif turn.message.kind is not None:
         await (_write(turn, None) if await stored.follows_no_text(turn.services.db, turn.message) else _say(turn, "not_text"))
-    elif not _calls_a_person(turn):
+    elif not (turn.bot.hand_off and _calls_a_person(turn)):
         await _reply(turn)
-    elif hand_off.is_open(turn.bot, _local_time(turn)):
+    elif profiles.is_open(turn.bot, now := times.local(turn.services.clock(), turn.bot.timezone)):
         await _say(turn, "handoff.waiting", WAITING)
     else:
-        await _reply(turn, before=await _away(turn))
+        from chatsvc.engines.knowledge import business
+
+        sentences = catalogue.of_bot(turn.bot, await spoken(turn.services, turn.bot, turn.message.conversation, turn.message.text))
+        await _reply(turn, before=sentences("handoff.away", next=business.next_opening(turn.bot, now, sentences)).strip())
 
 
 async def _greet(turn: _ChannelTurn) -> None:
@@ -133,24 +120,9 @@ def wishes(bot: Bot, language: str) -> tuple[str, ...]:
 
 
 def _calls_a_person(turn: _ChannelTurn) -> bool:
-    if not turn.bot.hand_off:
-        return False
-
     from chatsvc.engines.knowledge import questions
 
     return questions.calls_a_person(turn.message.text, turn.bot.language)
-
-
-def _local_time(turn: _ChannelTurn) -> datetime:
-    return times.local(turn.services.clock(), turn.bot.timezone)
-
-
-async def _away(turn: _ChannelTurn) -> str:
-    """Return the sentence that the team is away, with the time of the next opening."""
-    from chatsvc.engines.knowledge import business
-
-    sentences = catalogue.of_bot(turn.bot, await spoken(turn.services, turn.bot, turn.message.conversation, turn.message.text))
-    return sentences("handoff.away", next=business.next_opening(turn.bot, _local_time(turn), sentences)).strip()
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
@@ -158,20 +130,12 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
     services, bot, message = turn.services, turn.bot, turn.message
     sent, delivery = SendMessage(bot.id, message.text, message.user_id), first_delivery(message.channel, "assistant")
     reply_turn = MessageTurn(
-        services,
-        turn.state,
-        sent,
-        turn.message.conversation,
-        page_host=message.source_page_host,
-        stored=message.number,
-        delivery=delivery,
+        services, turn.state, sent, message.conversation, page_host=message.source_page_host, stored=message.number, delivery=delivery
     )
     try:
         await reply_turn.accept()
     except ProblemError as problem:
-        is_spent = problem.extra.get("reason") == "allowance_exhausted"
-        await _say(turn, "unavailable" if is_spent else "closed")
-        return
+        return await _say(turn, "unavailable" if problem.extra.get("reason") == "allowance_exhausted" else "closed")
     reply_turn.deadline = turn.deadline
     try:
         reply = await reply_turn.ask()
@@ -179,8 +143,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
     except EngineError as fault:
         if fault.reason != "no_answer":
             log.warning("bot %s gave no reply: %s", bot.id, fault)
-            await _say(turn, "unavailable")
-            return
+            return await _say(turn, "unavailable")
         # Not before: the message may have been erased meanwhile, and its words with it.
         fallback = fault.fallback or await sentence(services, bot, turn.message.conversation, message.text, "unknown")
         text = f"{before}\n\n{fallback}".strip()

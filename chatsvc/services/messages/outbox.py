@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain.channels import ACTIVE, PLATFORMS, digest_of
 from chatsvc.domain.models import ConversationKey
-from chatsvc.domain.outgoing import OutgoingPart
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.store import outbox as stored
@@ -33,7 +32,7 @@ IN_FLIGHT = 16  # requests of a lane at a time
 class PlatformSender(Protocol):
     def parts(self, text: str) -> list[str]: ...
 
-    async def send(self, part: OutgoingPart) -> str:
+    async def send(self, part: OutgoingMessage) -> str:
         """Send a part; return the platform's id of it.
 
         Raises SendingRefused, RetryLater, NotConnected and SendingUncertain. Any other exception counts as SendingUncertain.
@@ -132,20 +131,19 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
         except SendingUncertain as fault:
             log.warning("bot %s: nobody knows whether %s has sent a message: %s", bot_id, channel, fault)
             return self._settled(item, "unknown", fault.code)
-        if platform_id is None:  # the service stops between two parts
+        if platform_id is None:
             return self._put_back(item)
         return self._settled(item, "sent", digest=sent_digest(bot_id, channel, platform_id))
 
     async def _send_parts(self, sender: PlatformSender, message: OutgoingMessage) -> str | None:
+        """Send a message in parts; return the last one's id, None where the service stops between two."""
         parts = sender.parts(message.text)
         platform_id = None
         for count, text in enumerate(parts[message.parts_sent :], start=message.parts_sent + 1):
             if self.stopping and count > message.parts_sent + 1:
                 return None
             is_last = count == len(parts)
-            choices = message.choices if is_last else ()
-            part = OutgoingPart(message.id, message.conversation_id, message.user_id, text, choices, is_last)
-            platform_id = await sender.send(part)
+            platform_id = await sender.send(message._replace(text=text, choices=message.choices if is_last else (), is_last=is_last))
             if not is_last:
                 await until_written(partial(stored.note_part, self.db, message.number, count), lambda: self.stopping, "sent messages")
         if platform_id is None:

@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
-from chatsvc.domain import times
+from chatsvc.domain import times, visitor_tokens
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Message
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
@@ -76,7 +77,8 @@ async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
     widget = await web_visits.find(services, mail.bot_id or "")
     if widget is None:
         return None
-    return f"{services.config.server.public_url}/chat/{widget.bot.id}/mails/{widget.mail_token(mail.recipient)}"
+    token = visitor_tokens.sign(widget.key, visitor_tokens.MAIL, address_digest(mail.recipient).hex())
+    return f"{services.config.server.public_url}/chat/{widget.bot.id}/mails/{token}"
 
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:

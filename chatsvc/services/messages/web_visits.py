@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.domain import hand_off, profiles, times, visitor_tokens, websites
+from chatsvc.domain import profiles, times, visitor_tokens, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
-from chatsvc.domain.limiter import Slot
-from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Bot, ConversationKey, Message, SendMessage
-from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.services.accounts.channel_secrets import VISITORS
 from chatsvc.services.conversations.conversation_events import TYPING_S
 from chatsvc.services.knowledge import unanswered
@@ -57,35 +53,14 @@ class Widget(NamedTuple):
             return ANY_LINK in self.channel.sites
         return bool(self.channel.origins) if site == "" else site in self.channel.origins
 
-    def site_token(self, site: str) -> str:
-        """Make the token that names the site on which the widget was opened."""
-        return visitor_tokens.sign(self.key, SITE, self.channel.bot_id, site)
+    def token(self, kind: str, name: str) -> str:
+        """Make the token of a visitor's user_id (VISITOR), or of the site on which the widget was opened (SITE)."""
+        return visitor_tokens.sign(self.key, kind, self.bot.id, name)
 
-    def site_of(self, token: str) -> str | None:
-        """Return a token's site. None for a wrong token, and for a site that is not admitted any more."""
-        parts = visitor_tokens.read(self.key, SITE, token)
-        site = parts[1] if parts and parts[0] == self.channel.bot_id else None
-        return site if site is not None and self.admits(site) else None
-
-    def visitor_token(self, user_id: str) -> str:
-        return visitor_tokens.sign(self.key, VISITOR, self.channel.bot_id, user_id)
-
-    def user_of(self, token: str) -> str | None:
-        parts = visitor_tokens.read(self.key, VISITOR, token)
-        return parts[1] if parts and parts[0] == self.channel.bot_id else None
-
-    def user_of_first(self, key: str) -> str:
-        """Return the user_id of the visitor whose first message has this Idempotency-Key."""
-        return visitor_tokens.user_id_of(self.key, self.channel.bot_id, key)
-
-    def mail_token(self, address: str) -> str:
-        """Make the token by which the owner of an e-mail address stops the mails. It does not show the address."""
-        return visitor_tokens.sign(self.key, MAIL, address_digest(address).hex())
-
-    def address_of(self, token: str) -> bytes | None:
-        """Return the digest of a token's address. None for a wrong token."""
-        parts = visitor_tokens.read(self.key, MAIL, token)
-        return bytes.fromhex(parts[0]) if parts else None
+    def name_of(self, kind: str, token: str) -> str | None:
+        """Return what a token names. None for a wrong token."""
+        parts = visitor_tokens.read(self.key, kind, token)
+        return parts[1] if parts and parts[0] == self.bot.id else None
 
     def conversation(self, user_id: str) -> ConversationKey:
         return self.channel.bot_id, WEB, user_id
@@ -120,18 +95,10 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
     from chatsvc.language import catalogue
 
     now, sentences, closed = times.local(services.clock(), bot.timezone), catalogue.of_bot(bot, language), ""
-    if not hand_off.is_open(bot, now):
+    if not profiles.is_open(bot, now):
         closed = business.next_opening(bot, now, sentences) or sentences("handoff.away", next="").strip()
     greeting = catalogue.own_greeting(bot, language) or sentences(catalogue.GREETING, name=bot.name)
     return Opening(greeting, list(profiles.load(bot.profile).suggestions), list(channel_messages.wishes(bot, sentences.language)), closed)
-
-
-class WidgetState(NamedTuple):
-    """State of a widget. The last message's id, the state that it shows, and whether its visitor is typing."""
-
-    after: str
-    known: str
-    types: bool = False
 
 
 class WebVisits:
@@ -145,21 +112,11 @@ class WebVisits:
         # Held reads of each conversation and each address.
         self._held: Counter[object] = Counter()
 
-    async def take_message(self, widget: Widget, address: str) -> Slot:
-        """Take a slot for a message to the bot from an address."""
-        return await self._messages.take(f"{widget.bot.id} {address}", self.services.clock())
-
-    async def take_poll(self, widget: Widget, address: str) -> Slot:
-        """Take a slot for any other request."""
-        return await self._polls.take(f"{widget.bot.id} {address}", self.services.clock())
-
-    def seconds_until(self, slot: Slot) -> int:
-        return max(1, slot.reset - self.services.clock() // 1000)
-
-    def seconds_until_tomorrow(self) -> int:
-        """Return the seconds until the next UTC day."""
-        now = self.services.clock()
-        return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
+    async def take_slot(self, widget: Widget, address: str, *, sends: bool) -> int | None:
+        """Take a slot for a message to the bot from an address, or for any other request. Return the seconds to wait if there is none."""
+        now, limiter = self.services.clock(), self._messages if sends else self._polls
+        slot = await limiter.take(f"{widget.bot.id} {address}", now)
+        return None if slot.taken else max(1, slot.reset - now // 1000)
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         """Store a message and settle its turn. False where the visitor was erased after the same message came first.
@@ -169,19 +126,12 @@ class WebVisits:
         services = self.services
         if not services.tallies.has_room(widget.account_id, services.config.limits.max_in_flight):
             raise Overloaded
+        page_host, most_new = "" if site == LINK else host_of(site), services.config.limits.web_daily
         arrived = NewMessage(
-            account_id=widget.account_id,
-            bot_id=widget.bot.id,
-            channel=WEB,
-            user_id=user_id,
-            text=text,
-            key=f"{user_id} {key}",
-            sent_at=services.clock(),
-            source_page_host="" if site == LINK else host_of(site),
-            most_new=services.config.limits.web_daily,
+            widget.account_id, *widget.conversation(user_id), text, f"{user_id} {key}", services.clock(), page_host, most_new=most_new
         )
         with services.tallies.in_flight_of(widget.account_id):
-            message = await channel_messages.receive(services, arrived)
+            (message,) = await channel_messages.receive(services, arrived)
             if message is not None:
                 await channel_messages.answer(services, widget.account_id, message)
             return message is not None
@@ -220,32 +170,27 @@ class WebVisits:
         held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
-    async def wait(self, widget: Widget, user_id: str, address: str, shown: WidgetState) -> WidgetNews | None:
-        """Read, and where nothing is new wait for it, while `may_hold`. Answered at once otherwise."""
-        key, events = widget.conversation(user_id), self.services.events
-        if shown.types:
+    async def wait(self, widget: Widget, user_id: str, address: str, after: str, known: str, *, types: bool) -> WidgetNews | None:
+        """Read, and wait while nothing is new and the widget shows the `known` state, if `may_hold`."""
+        holders = key, _ = widget.conversation(user_id), address
+        if types:
             # Before the waiter stands: the mark is news for the team, not for this visitor.
-            await self.read(widget, user_id, shown.after, types=True)
+            await self.read(widget, user_id, after, types=True)
         # The waiter stands before the read, so that nothing is missed in between.
-        async with events.waiting_for(key) as news:
-            now = await self.read(widget, user_id, shown.after)
-            if now is None or now.messages or now.state != shown.known or not self.may_hold(widget, user_id, address):
+        async with self.services.events.waiting_for(key) as news:
+            now = await self.read(widget, user_id, after)
+            if now is None or now.messages or now.state != known or not self.may_hold(widget, user_id, address):
                 return now
-            with self._holding(key, address):
+            self._held.update(holders)
+            try:
                 # A typing mark ends without a word.
                 await background.wait(news, min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
-        return await self.read(widget, user_id, shown.after)
-
-    @contextmanager
-    def _holding(self, *holders: object) -> Iterator[None]:
-        self._held.update(holders)
-        try:
-            yield
-        finally:
-            self._held.subtract(holders)
-            for holder in holders:
-                if not self._held[holder]:
-                    del self._held[holder]
+            finally:
+                self._held.subtract(holders)
+                for holder in holders:
+                    if not self._held[holder]:
+                        del self._held[holder]
+        return await self.read(widget, user_id, after)
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
         """Send no more mails with answers to an address."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from sys import intern
 
-from chatsvc.domain.language import primary
+from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Fact, Hit, SearchResult
 from chatsvc.engines.knowledge.search import evidence, facts, lexicon, topics

@@ -6,14 +6,12 @@ import asyncio
 import re
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Error, Page, Route
 
-from chatsvc.config import Config
 from chatsvc.domain import times
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Evidence, Reply
@@ -22,17 +20,10 @@ from chatsvc.services.messages import web_visits
 from chatsvc.store import knowledge
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
-from tests.platforms.browsing import HostSite, choose, frame_of, log_of, opened, say, sees, until
-from tests.platforms.conftest import offer_rooms
 from tests.store import support
+from tests.widget.browsing import HostSite, choose, frame_of, log_of, opened, say, sees, until
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
-
-
-@pytest.fixture
-def config(config: Config) -> Config:
-    """The configuration with a limit that is in no test's way."""
-    return replace(config, limits=replace(config.limits, web_per_minute=1000))
 
 
 async def conversation(caller: Caller) -> str:
@@ -191,7 +182,7 @@ async def test_the_line_in_the_page_chooses_language_side_colour_and_state(page:
 
 
 async def test_times_are_in_the_visitors_form(browser: Browser, site: HostSite) -> None:
-    for locale, expected in (("en-US", r"\d\d?:\d\d\s[AP]M"), ("en-GB", r"\d\d:\d\d"), ("de-DE", r"\d\d:\d\d")):
+    for locale, expected in (("en-US", r"\d\d?:\d\d\s[AP]M"), ("de-DE", r"\d\d:\d\d")):
         context = await browser.new_context(locale=locale)
         frame = await opened(await context.new_page(), site)
         assert re.fullmatch(expected, await frame.locator(".turn time").first.inner_text())
@@ -436,26 +427,6 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     await chat.locator("[data-action=down][aria-pressed=true]").wait_for()
     (missed,) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
     assert missed.question == "Prices of rooms"
-
-
-async def test_a_form_is_answered_by_its_buttons(chat: Page, caller: Caller) -> None:
-    await offer_rooms(caller, ["sea", "<b>garden</b>"])
-    await say(chat, "please call me back about a bike repair")
-    await sees(chat, "Which room?")
-    buttons = chat.locator("[data-action=choose]")
-    assert await buttons.all_inner_texts() == ["sea", "<b>garden</b>"]
-    await chat.reload()
-    await buttons.nth(1).click()
-    await sees(chat, "your name")
-    assert await buttons.count() == 0
-    await say(chat, "Jo Miller")
-    await sees(chat, "e-mail address")
-    await say(chat, "jo@example.com")
-    await sees(chat, "noted your request")
-    await sees(chat, "Room: <b>garden</b>")
-    assert await buttons.count() == 0
-    caught = (await perform(caller.app.services, ADMIN, "inbox.list", {})).items
-    assert len(caught) == 1
 
 
 async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: Caller) -> None:

@@ -1,0 +1,87 @@
+"""Fixtures: a service and a site that embeds its widget for each test, in one event loop with a browser for all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession
+from playwright.async_api import Browser, BrowserContext, Page
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.services.administration import perform
+from tests.browsers import chromium
+from tests.conftest import Caller, new_caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.postgres import store_of_test
+from tests.widget.browsing import HostSite
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a limit that is in no test's way."""
+    return replace(config, limits=replace(config.limits, web_per_minute=1000))
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
+    """A running chatsvc."""
+    async with App(config, clock, store=store_of_test()) as running:
+        running.services.engines["anthropic"] = engine
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def caller(app: App) -> AsyncIterator[Caller]:
+    """The owner of a bot."""
+    async with ClientSession() as session:
+        yield await new_caller(app, session)
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def site(caller: Caller) -> AsyncIterator[HostSite]:
+    """A site that may embed the bot's widget, on another origin than the service."""
+    host = HostSite(caller.app.url, caller.bot)
+    await host.start()
+    settings = {"sites": [host.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
+    yield host
+    await host.stop()
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium without a window."""
+    async with chromium() as started:
+        yield started
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """A visitor's browser."""
+    async with await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800}) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def hasty(context: BrowserContext) -> None:
+    """Let a fifth of the time pass in pages until they give up waiting."""
+    await context.add_init_script("const later = window.setTimeout; window.setTimeout = (work, ms = 0) => later(work, ms / 5)")
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def page(context: BrowserContext) -> Page:
+    """A tab."""
+    return await context.new_page()
+
+
+@pytest_asyncio.fixture(loop_scope="package")
+async def chat(page: Page, site: HostSite) -> Page:
+    """A tab with the conversation as its own page, whose storage is not blocked."""
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    return page
