@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
@@ -11,18 +10,8 @@ import phonenumbers
 from chatsvc.domain.contacts import abroad
 from chatsvc.language import symbols
 from chatsvc.language.folding import Folded, folded, masked
-from chatsvc.language.tokens import Kind
+from chatsvc.language.tokens import Kind, Mention
 from chatsvc.language.wordlists import LanguageWords
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    """An address or a number with its offsets in the folded text."""
-
-    value: str
-    start: int
-    end: int
-
 
 _LOCAL = r"[a-z0-9](?:[a-z0-9._%+-]{0,62}[a-z0-9_+-])?"
 _DOMAIN = r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
@@ -71,14 +60,14 @@ _PLUS_WORD = re.compile(rf"\b(?:{'|'.join(_PLUS)}) (?=\d)")
 _MOBILE = {country: _WORDS.any_of(f"mobile {country}") for country in _WORDS.group("mobile ")}
 
 
-def emails(folded: Folded, raw: str) -> list[Contact]:
+def emails(folded: Folded, raw: str) -> list[Mention[str]]:
     """Return the e-mail addresses in lower-case ASCII; a Turkish ending behind one is cut off."""
-    matches = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
+    matches = [Mention(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
     if not matches and ("@" in raw or _SAID_AT.search(folded.text)):
         for match in _SPELLED.finditer(folded.text):
             address = _DOTS.sub(".", match[1]) + "@" + _DOTS.sub(".", match[2])
             if "@" in match[0] or len(_SPOKEN_AT.findall(match[0])) < 2:
-                matches.append(Contact(_cut(address), match.start(), match.end()))
+                matches.append(Mention(_cut(address), match.start(), match.end()))
     return matches
 
 
@@ -94,17 +83,17 @@ def other_numbers(folded: Folded) -> list[tuple[int, int]]:
     return matches + [match.span() for match in plates if symbols.symbol_of(match["letters"]) == Kind.UNKNOWN.value]
 
 
-def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Contact]:
+def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Mention[str]]:
     """Return the telephone numbers in E.164 outside of `spans`; `country` is that of numbers without a prefix."""
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
-    matches: list[Contact] = []
+    matches: list[Mention[str]] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
         if contact := _phone(match, text, country, matches[-1].end if matches else 0):
             matches.append(contact)
     return matches
 
 
-def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact | None:
+def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Mention[str] | None:
     run = match[0]
     if _DATE_LIKE.match(run) or _MONEY_BEHIND.match(text, match.end()):
         return None
@@ -125,7 +114,7 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
     if number is None:
         return None
     extension = _EXTENSION.match(text, match.end())
-    return Contact(number, match.start() + len(run) - len(run.lstrip()), extension.end() if extension else match.end())
+    return Mention(number, match.start() + len(run) - len(run.lstrip()), extension.end() if extension else match.end())
 
 
 @lru_cache(maxsize=4_000)

@@ -8,7 +8,6 @@ there to be recognised as something else.
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -71,15 +70,7 @@ def _guess(text: str) -> str | None:
         return None if _NOT_RUSSIAN.search(letters) else "ru"
     if sum(ord(char) < 0x250 for char in letters) < 0.7 * len(letters):
         return None
-    return _latin(text, tokens[:_MAX_WORDS])
-
-
-def is_word(word: str) -> bool:
-    return _score(_small(word))[0]
-
-
-def _latin(text: str, tokens: Sequence[str]) -> str | None:
-    scored = [(word, *_score(_small(word))) for word in tokens]
+    scored = [(word, *_score(_small(word))) for word in tokens[:_MAX_WORDS]]
     # all words may be names: "Ahmet Yılmaz", "Kadıköy"
     if all(not is_listed and (len(word) < 2 or (word[0].isupper() and not text.isupper())) for word, is_listed, _ in scored):
         return None
@@ -91,11 +82,19 @@ def _latin(text: str, tokens: Sequence[str]) -> str | None:
     return first if first in LANGUAGES and most - second >= _AHEAD else None
 
 
+def is_word(word: str) -> bool:
+    return _score(_small(word))[0]
+
+
 @lru_cache(maxsize=4_096)
 def _score(word: str) -> tuple[bool, tuple[float, ...]]:
     """Return whether a list holds the word, and its weight for each of the models, in their order."""
-    is_listed = any(word in model.words for model in load().values())
-    return is_listed, tuple((1.0 if is_listed else _SPELT) * _likelihood(language, word) for language in load())
+    is_listed, framed, weights = any(word in model.words for model in load().values()), f"^{word}$", list[float]()
+    for language, model in load().items():
+        spelt = math.prod(_chance(language, framed[max(0, end - _ORDER) : end]) for end in range(2, len(framed) + 1))
+        likelihood = math.log(_LISTED * model.words.get(word, 0.0) / model.all_words + (1 - _LISTED) * spelt)
+        weights.append((1.0 if is_listed else _SPELT) * likelihood)
+    return is_listed, tuple(weights)
 
 
 @lru_cache(maxsize=4_096)
@@ -141,13 +140,6 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
         heads[run[:-1]] = (total + count, kinds + 1)
     whole = {word: weight for word, weight in words.items() if word[0] != "-"}
     return _Model(whole, sum(whole.values()), runs, heads)
-
-
-def _likelihood(language: str, word: str) -> float:
-    spelt, framed, model = 1.0, f"^{word}$", load()[language]
-    for end in range(2, len(framed) + 1):
-        spelt *= _chance(language, framed[max(0, end - _ORDER) : end])
-    return math.log(_LISTED * model.words.get(word, 0.0) / model.all_words + (1 - _LISTED) * spelt)
 
 
 @lru_cache(maxsize=65_536)

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.language import symbols
 from chatsvc.language.folding import fold_with_offsets, folded, masked, words
 from chatsvc.language.language_detection import is_word
-from chatsvc.language.tokens import Kind
+from chatsvc.language.tokens import Kind, Mention
 from chatsvc.language.wordlists import FOLDER, LanguageWords, WordFile
 
 _FILE, _GIVEN, _CUES = map(LanguageWords, ("names.txt", "given_names.txt", "name_cues.txt"))
@@ -40,18 +39,8 @@ _KEYS = re.compile(r"asd|sdf|qwe|zxc|hjkl|(.)\1\1|^[^aeiouy]{4}")  # keys side b
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name with its offsets in the text as typed."""
-
-    value: str
-    start: int
-    end: int
-    cued: bool = False  # it is announced
-
-
-def find(text: str, values: Collection[Span], contacts: Collection[Span], asked: str = "") -> Name | None:
-    """Return the name that a text gives.
+def find(text: str, values: Collection[Span], contacts: Collection[Span], asked: str = "") -> Mention[str] | None:
+    """Return the name that a text gives; it is explicit where it is announced.
 
     `values` are the spans of its other values, `contacts` those of telephone numbers and e-mail addresses; `asked` is what the bot
     asked for.
@@ -63,7 +52,7 @@ def asks(text: str) -> bool:
     return "?" in text or bool(_ASKS.search(folded(text)))
 
 
-def _announced(raw: str) -> Name | None:
+def _announced(raw: str) -> Mention[str] | None:
     message = fold_with_offsets(raw)
     text = message.text
     for pattern in (_STRONG_CUE, _CAPITAL_CUE, _WEAK_CUE):
@@ -77,12 +66,12 @@ def _announced(raw: str) -> Name | None:
             if name := _name_from(raw, start, sure=pattern is _STRONG_CUE):
                 gap = _SURNAME_CUE.match(folded(raw[name.end : name.end + 40]))
                 if gap and (surname := _name_from(raw, name.end + gap.end(), sure=True)):
-                    return Name(f"{name.value} {surname.value}", name.start, surname.end, cued=True)
+                    return Mention(f"{name.value} {surname.value}", name.start, surname.end, explicit=True)
                 return name
     return None
 
 
-def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
+def _name_from(raw: str, start: int, *, sure: bool) -> Mention[str] | None:
     """Return the name that begins at `start`. A cue that is not `sure` needs a known name, or a capital."""
     taken: list[re.Match[str]] = []
     position = start
@@ -110,7 +99,7 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Name | None:
     following = _NEXT_WORD.match(raw, taken[-1].end())
     if following and _base(following[1]) in _COURTESIES:
         return None
-    return _name(raw, taken, cued=True)
+    return _name(raw, taken, explicit=True)
 
 
 def _is_believed(raw: str, taken: Sequence[re.Match[str]]) -> bool:
@@ -145,12 +134,12 @@ def _continues(word: str, base: str, taken: Sequence[re.Match[str]], *, sure: bo
 _MOST_PARTS = 3  # of a name that begins with one that is not known
 
 
-def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Name | None:
+def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Mention[str] | None:
     """Return the name that stands for itself: where one is asked for, beside contact data or other values, or as a signature."""
     pieces = [run for run in _pieces(text, values, asked=asked == "name") if run]
     question = asks(text)
     shouted = text.isupper()
-    best: tuple[int, Name] | None = None
+    best: tuple[int, Mention[str]] | None = None
     for run in pieces:
         rank = _rank(run, shouted=shouted)
         beside = any(0 <= run[0].start() - end <= 3 or 0 <= start - run[-1].end() <= 3 for start, end in values)
@@ -264,10 +253,10 @@ def _base(word: str) -> str:
     return folded(_SUFFIX.sub("", word).rstrip("."))
 
 
-def _name(text: str, run: Sequence[re.Match[str]], *, cued: bool = False) -> Name:
+def _name(text: str, run: Sequence[re.Match[str]], *, explicit: bool = False) -> Mention[str]:
     last = _SUFFIX.sub("", run[-1][0])
     if head := _without_copula(folded(last)):
         last = last[: len(head)]
     last = last.rstrip(".") if len(last) > 2 else last
     start, end = run[0].start(), run[-1].start() + len(last)
-    return Name(text[start:end], start, end, cued)
+    return Mention(text[start:end], start, end, explicit)

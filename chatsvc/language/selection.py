@@ -42,7 +42,16 @@ def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Ca
     """
     if not candidates:
         return None
-    left = [index for index, is_rejected in enumerate(_rejections(line, candidates)) if not is_rejected]
+    # Those that are not rejected, nor corrected by the next: `Tuesday, sorry, Wednesday`.
+    ends = [0, *(candidate.end for candidate in candidates)]
+    starts = [*(candidate.start for candidate in candidates[1:]), -1]
+    left: list[int] = []
+    for index, (candidate, end, start) in enumerate(zip(candidates, ends, starts, strict=False)):
+        gap = _behind(line, candidate.end, start)
+        texts = [token.text for token in gap]
+        is_corrected = start >= 0 and len(gap) <= _REACH and not _CORRECTIONS.isdisjoint(texts) and texts[-1:] != ["than"]
+        if not (_refused_before(_before(line, candidate.start, end)) or _refused_behind(gap, is_last=start < 0) or is_corrected):
+            left.append(index)
     left = left or [
         index
         for index, candidate in enumerate(candidates)
@@ -60,20 +69,6 @@ def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Ca
 def moves(line: TokenLine, candidates: Sequence[Candidate]) -> bool:
     """Return whether an appointment is moved from one candidate to another."""
     return len(candidates) > 1 and _moved_to(line, candidates, list(range(len(candidates)))) is not None
-
-
-def _rejections(line: TokenLine, candidates: Sequence[Candidate]) -> list[bool]:
-    """Return for each candidate whether it is rejected, or corrected by the next: `Tuesday, sorry, Wednesday`."""
-    ends = [0, *(candidate.end for candidate in candidates)]
-    starts = [*(candidate.start for candidate in candidates[1:]), -1]
-    rejected: list[bool] = []
-    for candidate, end, start in zip(candidates, ends, starts, strict=False):
-        gap = _behind(line, candidate.end, start)
-        texts = [token.text for token in gap]
-        is_corrected = start >= 0 and len(gap) <= _REACH and not _CORRECTIONS.isdisjoint(texts) and texts[-1:] != ["than"]
-        is_refused = _refused_before(_before(line, candidate.start, end)) or _refused_behind(gap, is_last=start < 0)
-        rejected.append(is_refused or is_corrected)
-    return rejected
 
 
 def _before(line: TokenLine, offset: int, floor: int) -> list[Token]:

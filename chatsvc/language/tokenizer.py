@@ -179,8 +179,14 @@ def _join_numbers(tokens: list[Token]) -> list[Token]:
     while index < len(tokens):
         token = tokens[index]
         if token.symbol:
-            if token.kind is Kind.NUMBER and token.symbol[1:].isdigit() and index + 1 < len(tokens):
-                index += _take_loose_suffix(token, tokens[index + 1], joined[-1].text if joined else "")
+            following = tokens[index + 1] if index + 1 < len(tokens) else None
+            if following and token.kind is Kind.NUMBER and token.symbol[1:].isdigit():  # its suffix, typed apart: `3 te`, `15 inde`
+                value, is_of_at = int(token.symbol[1:]), following.text == "a" and bool(joined) and joined[-1].text == "at"
+                is_suffix = following.text in symbols.LOOSE_SUFFIXES.get(value % 10 or value % 100, [])
+                if is_suffix and following.start - token.end <= 1 and not is_of_at:
+                    token.symbol += "'" + symbols.CASE_OF[following.text]
+                    token.end = following.end
+                    index += 1
             joined.append(token)
             index += 1
             continue
@@ -192,17 +198,6 @@ def _join_numbers(tokens: list[Token]) -> list[Token]:
         joined.append(Token(symbol, token.text if used == 1 else f"{language} number", token.start, tokens[index + used - 1].end))
         index += used
     return joined
-
-
-def _take_loose_suffix(number: Token, following: Token, before: str) -> int:
-    """Attach a suffix typed apart from its number (`3 te`, `15 inde`). Return the tokens taken."""
-    value = int(number.symbol[1:])
-    is_suffix = following.text in symbols.LOOSE_SUFFIXES.get(value % 10 or value % 100, [])
-    if is_suffix and following.start - number.end <= 1 and not (following.text == "a" and before == "at"):
-        number.symbol += "'" + symbols.CASE_OF[following.text]
-        number.end = following.end
-        return 1
-    return 0
 
 
 def _number_at(tokens: list[Token], index: int) -> tuple[int, str, str, bool, int]:

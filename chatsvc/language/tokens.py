@@ -101,6 +101,16 @@ class TokenLine:
         return TokenLine([*tokens, *self.tokens[done:]])
 
 
+@dataclass(frozen=True, slots=True)
+class Mention(Generic[Value]):
+    """A value with its offsets. `explicit` tells one that is introduced ("my name is") from a bare one."""
+
+    value: Value
+    start: int
+    end: int
+    explicit: bool = False
+
+
 @dataclass(slots=True)
 class Expression(Generic[Value]):
     """A day or a time in a line, from token `first` to `end`, exclusive.

@@ -6,18 +6,16 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from chatsvc.domain.folding import primary
 from chatsvc.language import contacts, dates, language_detection, names, selection, symbols, times
-from chatsvc.language.contacts import Contact
 from chatsvc.language.folding import Folded, fold_with_offsets, masked
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
-from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, TokenLine
+from chatsvc.language.tokens import PARTS_OF_DAY, Case, Expression, Kind, Mention, TokenLine
 from chatsvc.language.wordlists import LanguageWords
 
-Value = TypeVar("Value")
 Span = tuple[int, int]
 KINDS = ("date", "time", "email", "phone", "name")  # those that `chatsvc parse` shows
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
@@ -40,18 +38,8 @@ _DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s
 
 
 @dataclass(frozen=True, slots=True)
-class Mention(Generic[Value]):
-    """A value with its offsets in the message as typed. `explicit` tells one that is introduced ("my name is") from a bare one."""
-
-    value: Value
-    start: int
-    end: int
-    explicit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Values:
-    """Values of a message. `rest` is the message without them and the words that introduce them."""
+    """Values of a message with their offsets as typed. `rest` is the message without them and the words that introduce them."""
 
     language: str
     date: Mention[dt.date] | None = None  # the one wanted, the first day of a range
@@ -129,7 +117,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         flexible=flexible,
         bare_hour="time" in spans and not has_minutes and PARTS_OF_DAY.union(("tonight",)).isdisjoint(plain.line.symbols),
         number=mention("number", explicit=True),
-        name=mention("name", explicit=bool(name and name.cued)),
+        name=mention("name", explicit=bool(name and name.explicit)),
         phone=mention("phone"),
         phone_as_written=ends[slice(*written)] if written else None,
         email=mention("email"),
@@ -154,8 +142,7 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
     for kind, several in (("email", addresses), ("phone", numbers)):
         wanted = selection.choose(line, [Candidate(contact.start, contact.end) for contact in several])
         if wanted is not None:
-            contact: Contact = several[wanted]
-            values[kind], spans[kind] = contact.value, message.span(contact.start, contact.end)
+            values[kind], spans[kind] = several[wanted].value, message.span(several[wanted].start, several[wanted].end)
     days = dates.find(line, now.date())
     shorter = line.replaced([(day.first, day.end, _day_symbol(line, day)) for day in days if day.value or not day.explicit])
     clocks = [clock for clock in times.find(shorter) if not _is_past(shorter, clock)]

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from chatsvc.language import values
 from chatsvc.language.folding import fold_with_offsets
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
-from chatsvc.language.values import KINDS, Mention, Values
+from chatsvc.language.tokens import Mention
+from chatsvc.language.values import KINDS, Values
 from tests.speed import within
 
 HERE = Path(__file__).parent

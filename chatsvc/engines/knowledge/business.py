@@ -1,8 +1,8 @@
-"""Facts about the business itself, answered from the bot's settings before any search: hours, address, telephone, e-mail, name."""
+"""Facts about the business itself, answered from the bot's settings before any search: hours, holidays, address, telephone, name."""
 
 import re
 from datetime import date, datetime, time, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import filterfalse
 from weakref import WeakKeyDictionary
 
@@ -10,10 +10,10 @@ from chatsvc.domain.models import Bot
 from chatsvc.engines import Knowledge, hours, site_of
 from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.tokens import stem
-from chatsvc.language import holidays, values
+from chatsvc.language import catalogue, values
 from chatsvc.language.catalogue import BotSentences
 from chatsvc.language.folding import words
-from chatsvc.language.wordlists import LanguageWords
+from chatsvc.language.wordlists import LanguageWords, WordFile
 
 _KINDS = ("name", "address", "phone", "email", "site", "hours")
 _WORDS = LanguageWords("business.txt")
@@ -25,6 +25,7 @@ _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in wh
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
 _CLAUSE = _WORDS.any_of("joins", r"[,;.!?]\s|\n|\s(?i:{})\s")
 _MAIL = re.compile(r"[^\s@]@[^\s@]{1,64}\.\w")
+_HOLIDAYS = WordFile("language/holidays.txt").group("")  # by country, also days on which many businesses close
 _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|until)\s?\d{1,2}(?:[:.]\d\d)?")
 
 
@@ -145,7 +146,7 @@ def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime) -> str |
     if not hours.week_of(bot.opening_hours):
         return None
     today = now.date()
-    day = holidays.named(text, say.language, today) or _day_in(text, now, say, bot)
+    day = _holiday_named(text, say.language, today) or _day_in(text, now, say, bot)
     # A weekday by itself is today's where today is one, unlike in the wish for an appointment.
     if day == today + timedelta(days=7) and _day_in(text, now - timedelta(days=1), say, bot) == today:
         return _of_day(bot, say, today, now)
@@ -165,7 +166,8 @@ def _of_day(bot: Bot, say: BotSentences, day: date, now: datetime) -> str:
     if not spans:
         following = next_opening(bot, datetime.combine(day, time.max), say, now)
         return _capital(say(f"hours.day.closed{near}", day=named, next=following))
-    if holidays.is_one(day, bot.country):
+    is_thanksgiving = bot.country == "US" and day == _thanksgiving(day.year)
+    if is_thanksgiving or any(f"{day:%m-%d}" in _HOLIDAYS.get(country, ()) for country in ("any", bot.country)):
         return say("hours.holiday", day=say.date(day), hours=hours.spans_in_words(spans))
     return _capital(say(f"hours.day.open{near}", day=named, hours=hours.spans_in_words(spans)))
 
@@ -200,3 +202,32 @@ def _named(say: BotSentences, day: date, now: datetime) -> tuple[str, str]:
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
+
+
+def _thanksgiving(year: int) -> date:
+    first = date(year, 11, 1)
+    return first + timedelta(days=(3 - first.weekday()) % 7 + 21)
+
+
+@cache
+def _holiday_words(language: str) -> WordFile:
+    return WordFile(f"languages/{language if language in catalogue.languages() else catalogue.FALLBACK}/holidays.txt")
+
+
+def _holiday_named(text: str, language: str, today: date) -> date | None:
+    """Return the next day that a text names by a holiday: "christmas eve", "yılbaşında", "the day after thanksgiving".
+
+    None where a holiday only tells another day: "the Monday after Christmas".
+    """
+    line, own = f" {' '.join(words(text))} ", _holiday_words(language)
+    named = [(f" {name}", day) for day, names in own.group("day ").items() for name in names]
+    # The longest name first: "yılbaşı günü" is not "yılbaşı".
+    longest_first = sorted(named, key=lambda name_and_day: -len(name_and_day[0]))
+    day = next((day for name, day in longest_first if (name[:-1] if name.endswith("*") else f"{name} ") in line), None)
+    if day is None:
+        return None
+    holiday = _thanksgiving(today.year) if day == "thanksgiving" else date.fromisoformat(f"{today.year}-{day}")
+    holiday = holiday if holiday >= today or day == "thanksgiving" else holiday.replace(year=today.year + 1)
+    if shift := next((days for days in ("1", "-1") if any(f" {name} " in line for name in own.items(f"shift {days}"))), None):
+        return holiday + timedelta(days=int(shift))
+    return None if any(f" {name} " in line for name in own.items("beside")) else holiday

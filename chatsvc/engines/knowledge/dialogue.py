@@ -162,7 +162,14 @@ class Dialogue(Requests):
         self.is_unknown = True
         tongue = guess(text)
         if tongue is not None and tongue not in catalogue.languages() and tongue not in self.turn.knowledge.languages:
-            return self._name_languages()
+            # Name the languages that the bot speaks, in English and its own.
+            spoken = [tongue for tongue in catalogue.languages() if tongue in self.turn.knowledge.languages] or catalogue.languages()
+            own, lines = self.bot.language if self.bot.language in catalogue.languages() else catalogue.FALLBACK, []
+            for language in dict.fromkeys((catalogue.FALLBACK, own)):
+                names = (catalogue.say(f"language.{tongue}", language) for tongue in spoken)
+                listed = f" {catalogue.say('list.and', language)} ".join(names)
+                lines.append(catalogue.of_bot(self.bot, language)("foreign", languages=listed))
+            return "\n".join(lines)
         if self.bot.hand_off:
             return f"{self.say('unknown')} {self.say('unknown.person')}"
         if not self.turn.may_capture or self.bot.ask_back is False:
@@ -175,15 +182,6 @@ class Dialogue(Requests):
         self.state.add_line("unknown")
         offer = self.offer(self.draft("contact"), ("offer", "offer.situation", "offer.contact")[min(times_unknown, 2)])
         return offer if times_unknown else f"{self.say('unknown')} {offer}"
-
-    def _name_languages(self) -> str:
-        spoken = [tongue for tongue in catalogue.languages() if tongue in self.turn.knowledge.languages] or catalogue.languages()
-        own = self.bot.language if self.bot.language in catalogue.languages() else catalogue.FALLBACK
-        lines = []
-        for language in dict.fromkeys((catalogue.FALLBACK, own)):
-            names = f" {catalogue.say('list.and', language)} ".join(catalogue.say(f"language.{tongue}", language) for tongue in spoken)
-            lines.append(catalogue.of_bot(self.bot, language)("foreign", languages=names))
-        return "\n".join(lines)
 
 
 _PENDING: dict[str, Callable[[Dialogue], str | None]] = {

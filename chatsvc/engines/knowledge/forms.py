@@ -211,7 +211,10 @@ def _counted(field: Field, text: str) -> str | None:
 
 
 def contact_of(text: str, read: Values) -> dict[str, str]:
-    name = read.name.value if read.name else _leading_name(text, read)
+    name, given = read.name and read.name.value, read.phone or read.email
+    if name is None and given:  # typed without capitals before a telephone number or an address: "sevgi aydin 0505 ..."
+        parts = text[: given.start].replace(",", " ").split()
+        name = None if any(fold(part) in kind for part in parts for kind in (LIGHT, *TRIGGERS.values())) else _name(parts)
     contact = {"name": name, "phone": read.phone and read.phone.value, "email": read.email and read.email.value}
     return {key: value for key, value in contact.items() if value}
 
@@ -220,13 +223,6 @@ def refuses_contact(text: str) -> bool:
     """Return whether a message says that no telephone number or address will be given."""
     given = words(text)
     return any(word in WITHOUT for word in given) and any(word in TRIGGERS[kind] for word in given for kind in ("phone", "email"))
-
-
-def _leading_name(text: str, read: Values) -> str | None:
-    """Return a name typed without capitals before a telephone number or an address: "sevgi aydin 0505 ..."."""
-    contact = read.phone or read.email
-    parts = text[: contact.start].replace(",", " ").split() if contact else []
-    return None if any(fold(part) in kind for part in parts for kind in (LIGHT, *TRIGGERS.values())) else _name(parts)
 
 
 def name_before_comma(text: str) -> str | None:
