@@ -16,6 +16,7 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.store.accounts import sweep
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -94,14 +95,6 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
     assert await is_open()
 
 
-async def test_how_to_reach_the_visitor_is_not_kept_and_little_of_a_long_text(caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = failing("no_answer")
-    await caller.send("Ara beni: +90 (532) 123 45 67 ya da ayse@example.com, 12 kişilik yer var mı?")
-    await caller.send("x" * 4000)
-    questions = [group["question"] for group in await groups(caller)]
-    assert sorted(questions) == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
-
-
 NAMED = [
     ("Benim adım Ayşe Yılmaz, şemsiye tamir ediyor musunuz?", ["Ayşe", "Yılmaz"]),
     ("My name is John Carpenter, do you mend umbrellas?", ["John", "Carpenter"]),
@@ -128,8 +121,13 @@ async def test_a_name_told_earlier_is_not_kept_in_a_later_question(caller: Calle
     ]
 
 
-async def test_neither_names_nor_contact_data_are_kept(caller: Caller, engine: ScriptedEngine) -> None:
+async def test_neither_names_nor_contact_data_are_kept_and_little_of_a_long_text(caller: Caller, engine: ScriptedEngine) -> None:
     engine.script = failing("no_answer")
+    await caller.send("Ara beni: +90 (532) 123 45 67 ya da ayse@example.com, 12 kişilik yer var mı?")
+    await caller.send("x" * 4000)
+    questions = sorted(group["question"] for group in await groups(caller))
+    assert questions == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
+    await unanswered.forget(caller.app.services, ADMIN, bot=caller.bot)
     columns = "SELECT q.folded, q.question, a.wording FROM unanswered_questions q JOIN unanswered_askers a ON a.question = q.number"
     for message, gone in NAMED:
         await caller.send(message, "v")
@@ -193,34 +191,22 @@ async def test_questions_go_with_the_days_of_conversations(caller: Caller, engin
     assert {group["question"]: group["count"] for group in await groups(caller)} == {"do you mend all umbrellas": 1}
 
 
-async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_caller(
-    app: App, caller: Caller, engine: ScriptedEngine
-) -> None:
-    engine.script = failing("no_answer")
-    before = await caller.send("umbrella repair")
-    async with out_of_reach(app, "unanswered_questions"):
-        after = await caller.send("second")
-    assert (after.status, after.json) == (before.status, before.json)
-    assert after.json == envelope("assistant_unavailable", reason="no_answer")
-    assert [group["question"] for group in await groups(caller)] == ["umbrella repair"]
-
-
-async def test_a_question_is_not_kept_in_the_log_and_goes_with_its_account(
+async def test_a_store_that_cannot_keep_the_question_changes_nothing_and_its_text_is_in_no_log(
     app: App, caller: Caller, engine: ScriptedEngine, caplog: Any
 ) -> None:
     def script(_: object) -> Any:
         raise EngineError("no_answer", "decision abstain")
 
     engine.script = script
+    before = await caller.send("what are unforgettable words")
     async with out_of_reach(app, "unanswered_questions"):
-        await caller.send("what are unforgettable words")
-    await caller.send("what are unforgettable words")
+        after = await caller.send("what are other unforgettable words")
+    assert (after.status, after.json) == (before.status, before.json)
+    assert after.json == envelope("assistant_unavailable", reason="no_answer")
     assert "could not be noted" in caplog.text
     assert "unforgettable" not in caplog.text
     assert await execute(app, "SELECT times FROM unanswered_questions") == [(1,)]
     await accounts.delete(app.services, ADMIN, account=caller.account)
-    from chatsvc.store.accounts import sweep
-
     while await sweep(app.services.db):
         pass
     assert await execute(app, "SELECT times FROM unanswered_questions") == []

@@ -65,11 +65,9 @@ async def test_an_entry_is_created_changed_and_the_change_is_taken_back(offline:
     matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
     assert matches[0].result.hits[0].entry.answer == "Two a room."
     change, *_ = (await act(services, "knowledge.history", bot=bot)).items
-    undone = await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
-    assert undone.change.undoes == change.origin.id
-    assert (await entries(offline))[-1] == entry
+    await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
     matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
-    assert matches[0].result.hits[0].entry.answer == "One a room."
+    assert matches[0].result.hits[0].entry == entry
     with pytest.raises(Refused, match="change_not_undoable"):
         await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
     record, *_ = (await act(services, "audit")).items
@@ -101,7 +99,6 @@ async def finished(services: Services, bot: str, computation: Computation) -> Co
 async def test_a_preview_lists_past_questions_that_would_get_another_answer(offline: conftest.Caller) -> None:
     services, bot = offline.app.services, offline.bot
     await offline.send("where can I park", "v")
-    await offline.send("do you take dogs", "v")
     parking, _ = await entries(offline)
     changed = await act(
         services, "knowledge.preview", bot=bot, entry=parking.id, question="Parking?", alt=["where can I park"], answer="In the yard."
@@ -110,13 +107,6 @@ async def test_a_preview_lists_past_questions_that_would_get_another_answer(offl
     assert computation.counts == {"changed": 2}
     asked = {change.question: (change.origin, change.answer_before, change.answer_after) for change in computation.changes}
     assert asked["where can I park"] == ("asked", "Behind the house, 5 euros a night.", "In the yard.")
-    gained = await finished(
-        services, bot, await act(services, "knowledge.preview", bot=bot, question="Do you take dogs?", answer="One a room.")
-    )
-    assert ("gained", "do you take dogs") in {(change.kind, change.question) for change in gained.changes}
-    lost = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, entry=parking.id))
-    assert lost.draft.removed == parking
-    assert lost.counts["lost"] == 2
     files = read_files([("faq.md", FAQ.partition(b"## Breakfast")[0])], "en")
     replaced = await finished(services, bot, await act(services, "knowledge.preview", bot=bot, files=files))
     assert [(change.kind, change.question) for change in replaced.changes] == [("lost", "Breakfast?")]
@@ -192,16 +182,11 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
         await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
     (group,) = await act(services, "knowledge.unanswered", bot=bot)
     assert (group.times, group.channels, group.answered) == (3, ["web"], False)
-    draft = await act(services, "unanswered.answer", bot=bot, question=group.id)
-    assert (draft.question, draft.alt, draft.language) == ("can I bring my dog", ["can I bring our dogs along"], "en")
     _, breakfast = await entries(offline)
     changed = await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id)
     assert changed.alt == ("can I bring my dog", "can I bring our dogs along")
     assert await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id) == changed
     assert await act(services, "knowledge.unanswered", bot=bot, answered=False) == []
-    assert (await act(services, "unanswered.list", bot=bot, answered=False)).items == []
-    (answered,) = await act(services, "knowledge.unanswered", bot=bot, answered=True)
-    assert answered.answered
     for name, given in (("answer", {}), ("add", {"entry": breakfast.id})):
         with pytest.raises(Refused, match="question_not_found"):
             await act(services, f"unanswered.{name}", bot=bot, question=999, **given)

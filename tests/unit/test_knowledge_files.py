@@ -5,8 +5,6 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chatsvc import samples
 from chatsvc.domain.knowledge_files import parsed
@@ -15,8 +13,6 @@ from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, File
 from chatsvc.domain.models import Synonyms
 from chatsvc.translations import section
 from tests.knowledge_files import parse_file, read
-
-ASKS = "language: tr\n"  # below a question: this file is questions and answers
 
 
 def parse(text: str, language: str = "tr") -> list[ParsedEntry]:
@@ -171,32 +167,6 @@ def test_the_sample_business_is_told_in_both_languages() -> None:
     turkish, english = files.values()
     assert len(turkish) == len(english) >= 15
     assert all(len(entry.alt) >= 5 for entry in [*turkish, *english])
-
-
-PIECES = [*"#?\\\n\r q\u0131\0", "## ", "\n\n", "synonyms: a, ", "alt: ", "language: ", "en", "<!--", "-->", "```"]
-
-
-@given(st.lists(st.sampled_from(PIECES)).map("".join))
-def test_any_file_gives_entries_or_faults(text: str) -> None:
-    entries: list[ParsedEntry] = []
-    groups: list[Synonyms] = []
-    faults: tuple[FileFault, ...] = ()
-    try:
-        entries, groups, _ = read("a.md", text, "tr")
-    except KnowledgeFileError as error:
-        faults = error.faults
-    assert bool(entries or groups) != bool(faults)
-    assert all(entry.question.strip() and entry.answer.strip() for entry in entries)
-    lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    assert all(1 <= fault.line <= lines for fault in faults)
-
-
-@given(st.lists(st.tuples(st.text("abc ?ğ", min_size=1), st.text("abc .ş\n", min_size=1)), min_size=1, max_size=5))
-def test_what_is_written_in_the_form_is_read_back(pairs: list[tuple[str, str]]) -> None:
-    wanted = [(f"{number} {' '.join(question.split())}".strip(), answer) for number, (question, answer) in enumerate(pairs)]
-    text = "\n".join(f"## {question}\n{ASKS}\n_{answer}" for question, answer in wanted)
-    cleaned = [(question, "\n".join(line.rstrip() for line in f"_{answer}".split("\n")).rstrip()) for question, answer in wanted]
-    assert [(entry.question, entry.answer) for entry in parse(text)] == cleaned
 
 
 STRUCK = {

@@ -233,8 +233,10 @@ async def test_a_reading_that_cannot_go_on_ends_with_its_reason(
     assert (site.state, site.reason) == ("failed", "unreadable")
 
 
-@pytest.mark.parametrize("robots_move", [True, False])
-@pytest.mark.parametrize(("typed", "host"), [("shop.example.net", "www.shop.example.net"), ("www.shop.example.net", "shop.example.net")])
+@pytest.mark.parametrize(
+    ("typed", "host", "robots_move"),
+    [("shop.example.net", "www.shop.example.net", True), ("www.shop.example.net", "shop.example.net", False)],
+)
 async def test_a_site_is_what_a_bare_domain_or_its_www_leads_to(
     reader: Reader, server: WebsiteServer, typed: str, host: str, *, robots_move: bool
 ) -> None:
