@@ -347,7 +347,7 @@ def computation(result: Computation) -> Json:
         return {**progress, "entries": result.entries, "findings": findings}
     return {
         **progress,
-        "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.draft.phrased],
+        "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.phrased],
         "counts": dict(result.counts),
         "changes": [change._asdict() for change in result.changes],
     }

@@ -11,6 +11,7 @@ from html import unescape
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
+from chatsvc import translations
 from chatsvc.domain import times
 from chatsvc.domain.folding import primary
 from chatsvc.domain.knowledge_files import documents, page_lines
@@ -38,26 +39,6 @@ _OTHER_KIND = re.compile(
     re.IGNORECASE,
 )
 _LOCATION = re.compile(r"<(?:\w{1,20}:)?loc>([^<]*)(?:<!\[CDATA\[([^\]<]*))?", re.IGNORECASE)
-_WORDS = {
-    "en": {
-        "hours": "Opening hours",
-        "contact": "Contact",
-        "telephone": "Telephone",
-        "email": "E-mail",
-        "address": "Address",
-        "closed": "closed",
-        "days": (*times.DAYS["en"], "Public holidays"),
-    },
-    "tr": {
-        "hours": "Çalışma saatleri",
-        "contact": "İletişim",
-        "telephone": "Telefon",
-        "email": "E-posta",
-        "address": "Adres",
-        "closed": "kapalı",
-        "days": (*times.DAYS["tr"], "Resmî tatiller"),
-    },
-}
 _DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su", "Pu")  # of schema.org; "Pu" is PublicHolidays
 _SHORT_HOURS = re.compile(r"((?:Mo|Tu|We|Th|Fr|Sa|Su)(?:[-,](?:Mo|Tu|We|Th|Fr|Sa|Su))*)\s+(\d\d?:\d\d)(?::\d\d)?\s*-\s*(\d\d?:\d\d)")
 
@@ -273,10 +254,12 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
 
 def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[tuple[str, str]]:
     """Yield questions and answers of the opening hours and contact data that a page names."""
-    words: Mapping[str, Any] = _WORDS.get(language, _WORDS["en"])
+    language = language if language in times.DAYS else "en"
+    words = {name: str(texts[language]) for name, texts in translations.section("site_facts").items()}
+    days = (*times.DAYS[language], words["holidays"])
     for business in businesses:
         name = f"{business['name']}: " if business.get("name") else ""
-        if lines := [f"{words['days'][day]}: {hours or words['closed']}" for day, hours in _hours(business.get("hours", ()))]:
+        if lines := [f"{days[day]}: {hours or words['closed']}" for day, hours in _hours(business.get("hours", ()))]:
             yield f"{name}{words['hours']}", "\n".join(lines)
         if lines := [f"{words[kind]}: {business[kind]}" for kind in ("telephone", "email", "address") if business.get(kind)]:
             yield f"{name}{words['contact']}", "\n".join(lines)

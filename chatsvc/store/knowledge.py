@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import ChangeOrigin, Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database, quick, reads, writes
+from chatsvc.store.database import Connection, Database, reads, writes
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 
@@ -48,12 +48,6 @@ async def large(db: Database, least: int) -> list[str]:
     """List the bots with at least so many entries, those with the most first."""
     statement = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(statement, (least,))])
-
-
-@quick
-def version(connection: Connection, bot_id: str) -> int:
-    """Return the number of the latest change of a bot's knowledge, 0 without any."""
-    return int(connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?", (bot_id,)).fetchone()[0])
 
 
 @reads

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.models import ChangeContent, ChangeOrigin, Entry, KnowledgeChange
-from chatsvc.store.database import LAST, Connection, reads, writes
+from chatsvc.store.database import LAST, Connection, quick, reads, writes
 
 MOST_CHANGES = 500
 MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
@@ -20,7 +20,7 @@ _MOST_TITLE = 200  # characters
 _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
 
 
-@reads
+@quick
 def last(connection: Connection, bot_id: str) -> tuple[int, int]:
     """Return the number of the last change of a bot's knowledge, and when it was, in milliseconds. 0 and LAST if none is recorded."""
     row = connection.execute("SELECT number, at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()

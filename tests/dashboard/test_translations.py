@@ -26,7 +26,7 @@ MADE = ("acts.", "countries.", "languages.", "targets.", "refusals.", "fields.",
 # Sections of other parts than pages.
 ELSEWHERE = (
     *("changes", "causes", "commands", "bot_file_faults", "bot_file_words", "file_faults", "mail_texts", "opening_hours"),
-    *("problems", "team_notices", "test_reasons", "weak_spots"),
+    *("problems", "site_facts", "team_notices", "test_reasons", "weak_spots"),
 )
 
 

@@ -50,7 +50,7 @@ async def test_a_model_writes_phrasings_which_are_added_when_they_are_applied(ca
     assert (draft.state, draft.counts["gained"] >= 1) == ("done", True)
     assert "1. [en] Parking? / where can I park\nBehind the house" in asked[0]
     meals = ("morning meal", *(f"breakfast {number}" for number in range(9)))  # at most ten
-    assert [entry.alt for entry in draft.draft.phrased] == [("where can I park", "where to leave the car"), meals]
+    assert [entry.alt for entry in draft.phrased] == [("where can I park", "where to leave the car"), meals]
     assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park",), ()]
     assert await act(caller, "knowledge.phrase_apply", preview=draft.id) == phrasing.Phrased(caller.bot, 2, 11)
     assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park", "where to leave the car"), meals]
@@ -65,7 +65,7 @@ async def test_what_is_no_list_of_phrasings_changes_nothing(caller: Caller, engi
 
     engine.completion = write
     draft = await phrased(caller)
-    assert (draft.state, draft.draft.phrased) == ("done", [])
+    assert (draft.state, draft.phrased) == ("done", [])
     for tier, code in (("nothing", "tier_unknown"), ("offline", "model_missing")):
         with pytest.raises(Refused, match=code):
             await act(caller, "knowledge.phrase", tier=tier)

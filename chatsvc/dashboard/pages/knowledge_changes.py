@@ -43,7 +43,7 @@ async def preview(page: Page, _: Fields) -> dict[str, Any]:
         "changes": [change for change in shown.changes if kind not in KINDS or change.kind == kind],
         "kind": kind,
         "kinds": KINDS,
-        "values": values_of(shown.draft.entry) if shown.draft.entry else {},
+        "values": values_of(shown.entry) if shown.entry else {},
         "unanswered": page.query.get("unanswered", ""),
         "broken": [f"“{outcome.ask}”: {reasons(outcome, page.language)}" for outcome in shown.broken],
     }
@@ -58,10 +58,10 @@ async def show(page: Page) -> Response:
 async def save(page: Page, fields: Fields) -> Response:
     bot = page.params["bot"]
     shown = await page.perform("knowledge.preview_show", bot=bot, preview=fields.text("preview"))
-    if shown.draft.phrased:
+    if shown.phrased:
         await page.perform("knowledge.phrase_apply", bot=bot, preview=shown.id)
     else:
-        await page.perform("knowledge.add", bot=bot, files=shown.draft.files)
+        await page.perform("knowledge.add", bot=bot, files=shown.files)
     return page.redirect(f"/bots/{bot}/knowledge", done="files_added")
 
 

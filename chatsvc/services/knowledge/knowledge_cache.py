@@ -9,7 +9,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.store import knowledge, owners
+from chatsvc.store import knowledge, knowledge_changes, owners
 from chatsvc.store.database import Database
 
 MOST_KEPT = 256
@@ -33,7 +33,7 @@ class KnowledgeCache:
         before, read_with = self._versions.get(bot.id, (None, None))
         if self._shared and (settings is None or settings != read_with):
             # Read before the entries: an index that is newer than its version is built again, an older one is never kept.
-            version = await knowledge.version(self._db, bot.id)
+            version, _ = await knowledge_changes.last(self._db, bot.id)
             if before not in (None, version):
                 self.invalidate(bot.id)
             self._versions[bot.id] = version, settings

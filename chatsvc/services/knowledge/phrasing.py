@@ -15,7 +15,7 @@ from chatsvc.engines import EngineError
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import knowledge, previews
-from chatsvc.services.knowledge.previews import Computation, Computations, PreviewDraft
+from chatsvc.services.knowledge.previews import Computation, Computations
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge as stored
 from chatsvc.store import today
@@ -59,11 +59,11 @@ async def begin(services: Services, caller: Caller, *, bot: str, tier: str | Non
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
     past = await previews.past_questions(services, chatbot)
     before = await stored.whole(services.db, chatbot.id)
-    computation = Computation(str(uuid.uuid4()), chatbot.id, "preview", PreviewDraft(), questions=len(past))
+    computation = Computation(str(uuid.uuid4()), chatbot.id, "preview", questions=len(past))
 
     async def work() -> Mapping[str, Any]:
-        computation.draft.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], computation)
-        changed = {entry.id: entry for entry in computation.draft.phrased}
+        computation.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], computation)
+        changed = {entry.id: entry for entry in computation.phrased}
         after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
         return previews.work_of("preview", chatbot, before, after, questions=past, now_ms=services.clock(), phrasings=True)
 
@@ -76,7 +76,7 @@ async def apply(services: Services, caller: Caller, *, bot: str, preview: str) -
     computation = await previews.show(services, caller, bot=bot, preview=preview)
     done = Phrased(chatbot.id, 0, 0)
     known = {entry.id: entry for entry in await stored.entries(services.db, chatbot.id)}
-    for entry in computation.draft.phrased:
+    for entry in computation.phrased:
         if entry.id in known:
             changed = await knowledge.add_phrasings(services, caller, chatbot, entry.id, entry.alt)
             done = Phrased(chatbot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))

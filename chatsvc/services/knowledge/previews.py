@@ -4,8 +4,7 @@ A preview finds past questions that would get another answer, gain one or lose t
 deterministic, so it is exact for a question asked at the start of a conversation. Each distinct question is searched for twice, in the
 knowledge before and after the change: 2 to 3 ms. knowledge_work.py does that in a child process.
 
-A preview holds the draft as well, so that it can be saved once somebody has looked at it. All is in memory, bounded, and gone with the
-process.
+A preview can be saved once somebody has looked at it. All is in memory, bounded, and gone with the process.
 """
 
 import asyncio
@@ -115,28 +114,21 @@ def changes(
 
 
 @dataclass
-class PreviewDraft:
-    """Change that a preview is about. An entry to write, one to remove, a website's draft, files as they were read, or new phrasings."""
-
-    entry: Entry | None = None
-    removed: Entry | None = None
-    site: Site | None = None
-    files: Sequence[dict[str, Any]] = ()
-    phrased: Sequence[Entry] = ()
-
-
-@dataclass
 class Computation:
     """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind.
 
-    `questions` are past questions, or the phrasings of the `entries` that are checked. `broken` are the outcomes of tests that the change
-    would let fail.
+    `questions` are past questions, or the phrasings of the `entries` that are checked. A preview holds what it is about: an entry to write,
+    one to remove, a website, files as they were read, or new phrasings. `broken` are outcomes of tests that the change would let fail.
     """
 
     id: str
     bot_id: str
     kind: str
-    draft: PreviewDraft = field(default_factory=PreviewDraft)
+    entry: Entry | None = None
+    removed: Entry | None = None
+    site: Site | None = None
+    files: Sequence[dict[str, Any]] = ()
+    phrased: Sequence[Entry] = ()
     state: str = "running"
     step: str = ""
     done: int = 0
@@ -222,7 +214,7 @@ async def begin(
     before = await stored.whole(services.db, chatbot.id)
     if files is not None:
         added = await services.offload(lambda: [knowledge.from_file(file) for file in files])
-        return await compare(services, chatbot, PreviewDraft(files=files), before, await stored.with_files(services.db, chatbot.id, added))
+        return await compare(services, chatbot, before, await stored.with_files(services.db, chatbot.id, added), files=files)
     written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
     entries = {present.id: present for present in before.entries}
     if entry is not None and entry not in entries:
@@ -230,19 +222,17 @@ async def begin(
     if written is not None:
         written = written._replace(id=entry, source=entries[entry].source) if entry is not None else written
         entries[written.id] = written
-        draft = PreviewDraft(entry=written)
-    elif entry is not None:
-        draft = PreviewDraft(removed=entries.pop(entry))
-    else:
+    elif entry is None:
         raise refusals.nothing_to_change()
-    return await compare(services, chatbot, draft, before, before._replace(entries=list(entries.values())))
+    removed = entries.pop(entry) if entry is not None and written is None else None
+    return await compare(services, chatbot, before, before._replace(entries=list(entries.values())), entry=written, removed=removed)
 
 
-async def compare(services: Services, bot: Bot, draft: PreviewDraft, before: Whole, after: Whole, *, phrasings: bool = True) -> Computation:
+async def compare(services: Services, bot: Bot, before: Whole, after: Whole, *, phrasings: bool = True, **draft: Any) -> Computation:
     """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
     past = await past_questions(services, bot)
     work = work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=phrasings)
-    computation = Computation(str(uuid.uuid4()), bot.id, "preview", draft, questions=len(past))
+    computation = Computation(str(uuid.uuid4()), bot.id, "preview", questions=len(past), **draft)
     return await services.part(Computations).run(bot.account_id, computation, work)
 
 

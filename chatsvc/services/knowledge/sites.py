@@ -14,7 +14,7 @@ from chatsvc.domain.websites import Site, SiteDifference, SiteEntry, SitePage
 from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import previews, unanswered
 from chatsvc.services.knowledge.knowledge import origin_of
-from chatsvc.services.knowledge.previews import Computation, PreviewDraft
+from chatsvc.services.knowledge.previews import Computation
 from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge
@@ -129,7 +129,7 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
 
     after = await services.offload(change)
     # Not the phrasings: with the entries of a site, hundreds come and go.
-    return await previews.compare(services, chatbot, PreviewDraft(site=website), before, after, phrasings=False)
+    return await previews.compare(services, chatbot, before, after, phrasings=False, site=website)
 
 
 async def apply(services: Services, caller: Caller, *, site: str) -> Site:
