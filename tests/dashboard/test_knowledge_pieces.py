@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import pytest_asyncio
 
-from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES
+from chatsvc.services.knowledge.knowledge import MOST_PIECES
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site
 

@@ -21,7 +21,7 @@ from chatsvc.services.administration import OPERATIONS, perform
 from chatsvc.services.conversations import captures, conversations
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
-from chatsvc.services.knowledge.knowledge_pieces import Piece
+from chatsvc.services.knowledge.knowledge import Piece
 from chatsvc.services.team import operators
 from chatsvc.store import sites
 from tests import conftest

@@ -11,7 +11,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import bots
 from chatsvc.services.administration import perform
-from chatsvc.services.knowledge import knowledge, phrasing
+from chatsvc.services.knowledge import knowledge, previews
 from chatsvc.services.knowledge.file_reading import read_files
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine
@@ -52,7 +52,7 @@ async def test_a_model_writes_phrasings_which_are_added_when_they_are_applied(ca
     meals = ("morning meal", *(f"breakfast {number}" for number in range(9)))  # at most ten
     assert [entry.alt for entry in draft.phrased] == [("where can I park", "where to leave the car"), meals]
     assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park",), ()]
-    assert await act(caller, "knowledge.phrase_apply", preview=draft.id) == phrasing.Phrased(caller.bot, 2, 11)
+    assert await act(caller, "knowledge.phrase_apply", preview=draft.id) == previews.Phrased(caller.bot, 2, 11)
     assert [entry.alt for entry in await act(caller, "knowledge.list")] == [("where can I park", "where to leave the car"), meals]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import random
 import re
 import resource
 import sys
@@ -15,20 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from chatsvc.cli.refusals import sentence
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import child
 from chatsvc.services.knowledge import file_reading
 from chatsvc.services.knowledge.file_reading import FileReader, read_files
-from tests.speed import within
 
 FAQ = b"## When are you open?\nalt: opening hours\nlanguage: en\n\nFrom 9 to 6.\n"
 MEGABYTE = 1024 * 1024
-SIZE = 100_000
 PATIENCE_S = 30
 
 PROGRAM = """
@@ -202,41 +196,6 @@ def test_the_child_answers_a_line_a_file() -> None:
     assert first["entries"][0][0] == "When are you open?"
     assert second["faults"][0][0] == 1
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
-
-
-PIECES = r"""
-\n|\t|x|x |X. |#|# |## a\n|#\n|alt: a\n|alt:\n|language: en\n|synonyms: a, b\n|synonyms: a\n|`|```\n|<!--|<!-- a -->|-->|\\|\\alt:\n
-\x7c a \x7c 450 TL \x7c\n|a ..... 450 TL\n|Title\n\n|1. |?\n\n|....\"'|<|<a|<a b=|<a b="|<p>
-<h1>|<dl><dt>a<dd>|<dl>|<td>x|<li><p>|<nav>|<pre>\n
-<script>|&|&#1|&#9999|,|a,|"|"a"|a""|"a",b\n|;|{"a":|[|{"question":"q","answer":"a"}\n|Q: a\n|Q: a\nA: b\n|A: b\n|\xe9
-"""
-BEGINNINGS = r"|## q\nalt: a\n|## q\n|## q?\n\na\n\n|question,answer\n|<html lang=|Q: a\n|# t\n\n"
-
-
-def pieces(table: str) -> list[str]:
-    """The pieces of a table, their escapes read."""
-    return [cell.encode("latin-1").decode("unicode-escape") for line in table.strip("\n").split("\n") for cell in line.split("|")]
-
-
-@pytest.mark.no_cover  # times are told, and each reader is measured with fewer lines
-@pytest.mark.parametrize("ending", [".md", ".txt", ".html", ".csv", ".jsonl"])
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_anything_is_read_in_time_that_grows_with_its_length(ending: str, data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(pieces(BEGINNINGS)))
-    if data.draw(st.booleans()):
-        text += "".join(random.Random(data.draw(st.integers(0, 1 << 32))).choices("ab \n\t.,;:?#-|<>&\"'`=()1é\\", k=SIZE))
-    chosen = data.draw(st.lists(st.sampled_from(pieces(PIECES)), min_size=1, max_size=4))
-    if data.draw(st.booleans()):
-        chosen = ["".join(chosen)]
-    for piece in chosen:
-        text += piece * (SIZE // len(chosen) // len(piece) + 1)
-
-    def read() -> None:
-        with suppress(KnowledgeFileError):
-            child.parse(f"file{ending}", text.encode()[:SIZE], "en")
-
-    assert within(1.0, read)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Pages of generated websites in ten shapes. Each has navigation, a cookie banner, a footer and facts of its own."""
+"""Pages of generated websites in seven shapes. Each has navigation, a cookie banner, a footer and facts of its own."""
 
 from __future__ import annotations
 
@@ -133,9 +133,10 @@ def bootstrap(page: Facts, links: Sequence[str]) -> str:
     )
     return f"""<!DOCTYPE html><html lang="en"><head><title>{page.title}</title>
 <script type="application/ld+json">{json.dumps(data)}</script></head><body>
-<nav class="navbar"><ul>{_links(links)}</ul></nav><div class="container"><h1>{page.title}</h1><div class="accordion">{body}</div>
+<div class="navbar" role="navigation"><ul>{_links(links)}</ul></div>
+<div class="container"><h1>{page.title}</h1><div class="accordion">{body}</div>
 <table class="table"><tr><th>Ticket</th><th>Price</th></tr>{_rows(page.rows)}</table></div>
-<footer>All rights reserved</footer><div class="cookie-consent">{_COOKIES}</div></body></html>"""
+<div role="contentinfo">All rights reserved</div><div aria-label="Cookie consent">{_COOKIES}</div></body></html>"""
 
 
 def plain(page: Facts, links: Sequence[str]) -> str:
@@ -145,24 +146,6 @@ def plain(page: Facts, links: Sequence[str]) -> str:
     menu = "".join(f'<a href="{link}">{name}</a> | ' for link, name in _named(links))
     return f"""<html><head><title>{page.title}</title></head><body bgcolor=white>
 <center>{menu}</center><h1>{page.title}</h1>{body}<table border=1>{rows}</table><hr><font size=1>All rights reserved</font></body></html>"""
-
-
-def definitions(page: Facts, links: Sequence[str]) -> str:
-    """A page with a list of questions and answers."""
-    body = "".join(f"<dt>{head}</dt><dd>{text}</dd>" for head, text in [*page.sections, *page.questions])
-    return f"""<!DOCTYPE html><html lang="en"><head><title>{page.title}</title></head><body>
-<div role="navigation"><ul>{_links(links)}</ul></div>
-<div id="main"><h1>{page.title}</h1><dl>{body}</dl><table>{_rows(page.rows)}</table></div>
-<div role="contentinfo">All rights reserved. Subscribe to our newsletter</div></body></html>"""
-
-
-def menu(page: Facts, links: Sequence[str]) -> str:
-    """A page of a restaurant's theme: prices in elements beside their names."""
-    rows = "".join(f'<div class="menu-item"><h4>{name}</h4><span class="price">{value}</span></div>' for name, value in page.rows)
-    body = "".join(f"<section><h2>{head}</h2><p>{text}</p></section>" for head, text in [*page.sections, *page.questions])
-    return f"""<!DOCTYPE html><html lang="en"><head><title>{page.title}</title></head><body>
-<header><ul>{_links(links)}</ul></header><main><h1>{page.title}</h1>{body}<section><h2>Prices</h2>{rows}</section></main>
-<footer>All rights reserved</footer><div aria-label="Cookie consent">{_COOKIES}</div></body></html>"""
 
 
 def elementor(page: Facts, links: Sequence[str]) -> str:
@@ -179,30 +162,7 @@ def elementor(page: Facts, links: Sequence[str]) -> str:
 <div class="elementor-location-footer"><p>All rights reserved</p></div><div class="cmplz-cookiebanner">{_COOKIES}</div></body></html>"""
 
 
-def business(page: Facts, links: Sequence[str]) -> str:
-    """A page with the opening hours and the contact data of a business."""
-    data = {
-        "@context": "https://schema.org",
-        "@graph": [
-            {
-                "@type": "LocalBusiness",
-                "name": "Atelier",
-                "telephone": "+90 212 555 01 02",
-                "email": "hello@atelier.example",
-                "address": {"@type": "PostalAddress", "streetAddress": "Kaya Sok. 5", "addressLocality": "Istanbul"},
-                "openingHoursSpecification": [
-                    {"@type": "OpeningHoursSpecification", "dayOfWeek": ["Monday", "Tuesday"], "opens": "09:00", "closes": "18:00"}
-                ],
-            }
-        ],
-    }
-    return plain(page, links).replace("</head>", f'<script type="application/ld+json">{json.dumps(data)}</script></head>')
-
-
-SHAPES: tuple[Callable[[Facts, Sequence[str]], str], ...] = (
-    *(wordpress, wix, shopify, squarespace, bootstrap),
-    *(plain, definitions, menu, elementor, business),
-)
+SHAPES: tuple[Callable[[Facts, Sequence[str]], str], ...] = (*(wordpress, wix, shopify, squarespace, bootstrap, plain, elementor),)
 
 
 def page_of(number: int, version: int = 0, links: Sequence[str] = ("/",) * len(NAVIGATION)) -> str:

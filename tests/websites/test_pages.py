@@ -1,4 +1,4 @@
-"""Entries of the pages of websites: 100 pages in ten shapes, and pages with data, odd bytes and traps."""
+"""Entries of the pages of websites: 100 pages in seven shapes, and pages with data, odd bytes and traps."""
 
 from __future__ import annotations
 

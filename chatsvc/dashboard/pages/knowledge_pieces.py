@@ -9,7 +9,7 @@ from chatsvc.dashboard.page import Page, view
 from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.knowledge.knowledge_pieces import MOST_PIECES, Piece, Pieces, joined
+from chatsvc.services.knowledge.knowledge import MOST_PIECES, Piece, Pieces, joined
 from chatsvc.web.forms import FormLimits
 
 LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_PIECES)
