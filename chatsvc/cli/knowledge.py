@@ -197,10 +197,6 @@ def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, ma
                 echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
 
 
-def _site_settings(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "include": list(given["include"]), "exclude": list(given["exclude"]), "review": given["review"] == "on"}
-
-
 def _print_site(website: dict[str, Any]) -> None:
     difference, pages, edited = website.pop("difference"), website.pop("pages"), website.pop("edited")
     show(website, False)
@@ -221,7 +217,7 @@ operation(
     *options(include=["GLOB"], exclude=["GLOB"], max_pages=(int, MOST_PAGES)),
     option("--every", "every_days", type=int, metavar="DAYS", default=EVERY_DAYS, show_default=True),
     *options(review=(click.Choice(["on", "off"]), "on")),
-    arguments=_site_settings,
+    arguments=lambda given: {**given, **{name: list(given[name]) for name in ("include", "exclude")}, "review": given["review"] == "on"},
 )
 operation(site, "site.list", "bot", columns="id url state reason read_at changes")
 operation(site, "site.show", "site ID", prints=_print_site)

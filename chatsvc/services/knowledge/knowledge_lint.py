@@ -12,7 +12,7 @@ from itertools import chain, islice, zip_longest
 from chatsvc.domain.folding import primary
 from chatsvc.domain.knowledge_findings import KINDS, MOST_SEARCHED, LintFinding
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Knowledge, SearchResult
+from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge import questions as judged
 from chatsvc.engines.knowledge.search import facts, lexicon
 from chatsvc.engines.knowledge.search.evidence import kind_of
@@ -106,9 +106,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
             other = phrased.setdefault((spoken, " ".join(words(phrasing)) or phrasing), entry)
             if other is not entry and other.id not in others:
                 others.add(other.id)
-                yield LintFinding(
-                    "duplicate_phrasing", entry.id, other.id, {"phrasing": phrasing, "question": entry.question, "other": other.question}
-                )
+                yield _pair("duplicate_phrasing", entry, other, phrasing=phrasing)
         telling = [word for word in words(entry.question) if word not in STOPWORDS]
         near = [answered.setdefault((spoken, fold(entry.answer)), entry)]
         if telling:
@@ -116,7 +114,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
         for other in near:
             if other is not entry and other.id not in others:
                 others.add(other.id)
-                yield _near(entry, other)
+                yield _pair("near_duplicate", entry, other)
 
 
 def _kinds(asked: Sequence[str]) -> frozenset[str]:
@@ -124,8 +122,8 @@ def _kinds(asked: Sequence[str]) -> frozenset[str]:
     return frozenset(filter(None, (kind_of(lexicon.shared().of_word(word)) for word in asked)))
 
 
-def _near(entry: Entry, other: Entry) -> LintFinding:
-    return LintFinding("near_duplicate", entry.id, other.id, {"question": entry.question, "other": other.question})
+def _pair(kind: str, entry: Entry, other: Entry, **facts: str) -> LintFinding:
+    return LintFinding(kind, entry.id, other.id, {"question": entry.question, "other": other.question, **facts})
 
 
 def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding | None:
@@ -139,11 +137,9 @@ def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding
         result = index.search(phrasing, entry.language)
         if result.decision == "answer" and result.hits[0].entry.id == entry.id:  # the bot answers it rightly all the same
             return None
-        return LintFinding(
-            "answers_another", entry.id, first.entry.id, {"phrasing": phrasing, "question": entry.question, "other": first.entry.question}
-        )
+        return _pair("answers_another", entry, first.entry, phrasing=phrasing)
     if phrasing == entry.question and len(hits) > 1 and hits[1].score >= _ALIKE * first.score:
-        return _near(entry, hits[1].entry)
+        return _pair("near_duplicate", entry, hits[1].entry)
     return None
 
 
@@ -155,7 +151,12 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
         results = [(question, index.search(question, entry.language)) for question in questions]
         offered = ((question, result.hits[: {"answer": 1, "ask": 3}.get(result.decision, 0)]) for question, result in results)
         missed = [question for question, hits in offered if entry.id not in {hit.entry.id for hit in hits}]
-        yield from _overlaps(entry, results, known)
+        answering: dict[str, tuple[Entry, list[str]]] = {}
+        for question, other in ((question, result.hits[0].entry) for question, result in results if result.decision == "answer"):
+            answering.setdefault(other.id, (other, []))[1].append(f"“{question}”")
+        for other, quoted in answering.values():
+            if other.id != entry.id and len(quoted) >= _OVERLAPS and (entry.id, other.id) not in known:
+                yield _pair("overlap", entry, other, questions=", ".join(quoted[:_SHOWN]))
         if len(missed) >= max(_FEWEST, _MISSED * len(questions)):
             lost.append((len(missed) / len(questions), entry, missed, len(questions)))
         progress("searching for generated questions", done, len(lists))
@@ -163,19 +164,6 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
         examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
         facts = {"question": entry.question, "missed": len(missed), "of": of, "questions": examples}
         yield LintFinding("easily_missed", entry.id, None, facts)
-
-
-def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], known: Container[object]) -> Iterator[LintFinding]:
-    by: dict[str, list[tuple[str, Entry]]] = {}
-    for question, result in results:
-        if result.decision == "answer" and result.hits[0].entry.id != entry.id:
-            by.setdefault(result.hits[0].entry.id, []).append((question, result.hits[0].entry))
-    for other, pairs in by.items():
-        if len(pairs) >= _OVERLAPS and (entry.id, other) not in known:
-            questions = ", ".join(f"“{question}”" for question, _ in pairs[:_SHOWN])
-            yield LintFinding(
-                "overlap", entry.id, other, {"question": entry.question, "other": pairs[0][1].question, "questions": questions}
-            )
 
 
 def generated(entry: Entry) -> list[str]:
