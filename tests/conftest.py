@@ -206,12 +206,12 @@ def engine() -> ScriptedEngine:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Config:
-    """The default configuration with a free port, its own data folder and high limits."""
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
+    """The default configuration with a free port, its own data folder and high limits. The dashboard only where a test is marked so."""
     defaults = configuration.load(None, {})
     return replace(
         defaults,
-        server=replace(defaults.server, port=0),
+        server=replace(defaults.server, port=0, dashboard=request.node.get_closest_marker("dashboard") is not None),
         data_dir=tmp_path / "data",
         backup=replace(defaults.backup, folder=tmp_path / "backups"),
         limits=replace(defaults.limits, requests_per_minute=100_000),

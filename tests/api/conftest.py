@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 
 import pytest
 
 from chatsvc.app import App
-from chatsvc.config import Config
 from tests.api.support import Wire
 
 Connect = Callable[[], Awaitable[Wire]]
-
-
-@pytest.fixture
-def config(config: Config) -> Config:
-    """A service without the dashboard: every path outside of the interface is refused in JSON."""
-    return replace(config, server=replace(config.server, dashboard=False))
 
 
 @pytest.fixture

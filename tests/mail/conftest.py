@@ -31,7 +31,8 @@ async def mailbox() -> AsyncIterator[Mailbox]:
 @pytest.fixture
 def config(config: Config, mailbox: Mailbox) -> Config:
     smtp = Smtp("127.0.0.1", mailbox.port, None, None, "Desk", "desk@example.com", "none", None)
-    return replace(config, notices=Notices(smtp))
+    # Mails lead to the dashboard's pages.
+    return replace(config, server=replace(config.server, dashboard=True), notices=Notices(smtp))
 
 
 class Post:

@@ -57,6 +57,7 @@ async def scrape(app: App, session: ClientSession) -> Scrape:
         return Scrape(await response.text())
 
 
+@pytest.mark.dashboard
 async def test_requests_are_counted_by_operation_status_and_error(app: App, session: ClientSession, caller: Caller) -> None:
     await caller.get("/chatbots")
     await caller.get(f"/chatbots/{caller.bot}")

@@ -287,6 +287,7 @@ class TestWithoutAnAddress:
         assert message.buttons == []
         assert "http://127.0.0.1:8080/conversations/" in message.text
 
+    @pytest.mark.dashboard
     async def test_the_system_page_shows_what_is_wrong_with_the_group(self, app: App, api: BotApi) -> None:
         api.left.add(GROUP)
         invitation = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "tr"})
