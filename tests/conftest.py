@@ -17,11 +17,12 @@ from hypothesis import settings
 from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
+from chatsvc.domain.models import Bot
 from chatsvc.domain.plans import Tier
 from chatsvc.services.accounts import accounts, bots, keys
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks, read_one_root_certificate, started
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, bot_of
 from tests.postgres import Postgres, require_programs, store_of_test
 
 
@@ -171,6 +172,10 @@ class Caller:
     async def get(self, path: str, **options: Any) -> Answer:
         """GET one path below base_url."""
         return await self.request("GET", path, **options)
+
+    async def chatbot(self) -> Bot:
+        """Look up the bot, for use-cases."""
+        return await bot_of(self.app.services, self.bot)
 
     async def reserved(self) -> dict[str, int]:
         """Count the messages of each month that are being answered."""

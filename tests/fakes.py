@@ -7,14 +7,21 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from chatsvc.domain.actors import local_user
-from chatsvc.domain.models import Usage
+from chatsvc.domain.models import Bot, Usage
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.services.accounts import bots
+from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
 T = TypeVar("T")
 
 ADMIN = local_user(0, "root")
 START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
+
+
+async def bot_of(services: Services, bot_id: str) -> Bot:
+    """Look up a bot for a use-case, as `perform` does."""
+    return await bots.resolve(services, ADMIN, bot_id)
 
 
 class FakeClock:

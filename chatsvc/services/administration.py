@@ -276,7 +276,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     if operation.effect is CHANGE:
         # A caller who goes meanwhile leaves no half of a change behind.
         return await asyncio.shield(_change(services, narrowed, operation, act, arguments))
-    result = await operation.function()(services, narrowed, **arguments)
+    result = await operation.function()(services, narrowed, **await _with_bot(services, narrowed, operation, arguments))
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))
     elif operation.effect is ENTER:
@@ -294,8 +294,10 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
     from chatsvc.services import audit_changes
 
     act = act._replace(number=await audit.record(services.db, act), outcome="failed")
-    before = await audit_changes.settings_of(services, caller, act.operation, arguments)
+    before: Mapping[str, str] = {}
     try:
+        arguments = await _with_bot(services, caller, operation, arguments)
+        before = await audit_changes.settings_of(services, caller, act.operation, arguments)
         result = await operation.function()(services, caller, **arguments)
         if isinstance(result, Unchanged):
             await audit.forget(services.db, act.number)
@@ -317,6 +319,15 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
             # The caller gets the result of the operation itself.
             log.error("the outcome of an administrative operation is not recorded (%s): %s", act.outcome, fault)
     return result
+
+
+async def _with_bot(services: Services, caller: Caller, operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace the id of a bot by the bot, for the use-case; raises `bot_not_found`."""
+    if "bot" not in operation.records or arguments.get("bot") is None:
+        return arguments
+    from chatsvc.services.accounts import bots
+
+    return {**arguments, "bot": await bots.resolve(services, caller, arguments["bot"])}
 
 
 async def _authorised(

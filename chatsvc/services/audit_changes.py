@@ -26,7 +26,7 @@ async def settings_of(services: Services, caller: Caller, operation: str, argume
     try:
         match operation:
             case "bot.set" | "bot.apply" | "closed.add" | "closed.remove":
-                settings = (await bots.show(services, caller, bot=arguments["bot"]))._asdict()
+                settings = (await bots.resolve(services, caller, arguments["bot"].id))._asdict()
                 record = {**settings, "profile": None, **profiles.values_of(profiles.load(settings["profile"]))}
             case "account.set":
                 record = (await accounts.show(services, caller, account=arguments["account"])).account._asdict()

@@ -58,8 +58,8 @@ def test_the_page_has_an_example_of_each_of_six_kinds_of_business_in_both_langua
 async def test_the_service_replies_as_the_manual_says(example: Example, make_caller: MakeCaller) -> None:
     caller = await make_caller(model="offline")
     services = caller.app.services
-    await bot_files.apply(services, ADMIN, bot=caller.bot, file="bot.yaml", text=example.file)
-    await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", example.entries.encode())], "en"))
+    await bot_files.apply(services, ADMIN, bot=await caller.chatbot(), file="bot.yaml", text=example.file)
+    await knowledge.add(services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.md", example.entries.encode())], "en"))
     for message, reply in example.turns:
         answer = await caller.send(message, "visitor")
         assert plain(answer.json["data"]["reply"]) == reply
@@ -70,7 +70,7 @@ async def test_the_bots_file_on_the_page_is_one_that_a_bot_takes(make_caller: Ma
     text = PAGE.read_text("utf-8").partition("## The bot's own words")[2]
     block = _BLOCK.search(text)
     assert block is not None
-    changed = await bot_files.apply(caller.app.services, ADMIN, bot=caller.bot, file="bot.yaml", text=block["text"])
+    changed = await bot_files.apply(caller.app.services, ADMIN, bot=await caller.chatbot(), file="bot.yaml", text=block["text"])
     profile = profiles.load(changed.profile)
     assert [field.name for field in profile.forms["appointment"].fields] == ["Oda", "Not"]
     assert profile.texts.keys() == {"smalltalk.greeting", "privacy"}

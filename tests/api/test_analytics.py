@@ -14,7 +14,7 @@ from chatsvc.engines import Reply
 from chatsvc.services.accounts import accounts, analytics, bots
 from tests.api.support import assert_headers, insert_usage
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, bot_of
 from tests.store.inspection import insert
 
 DAY = 86_400_000
@@ -76,7 +76,7 @@ async def test_the_summary_of_a_new_account_is_whole_and_zero(caller: Caller) ->
 
 async def test_each_exchange_counts_in_every_block(app: App, caller: Caller, clock: FakeClock, engine: ScriptedEngine) -> None:
     other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
-    await bots.deactivate(app.services, ADMIN, bot=other)
+    await bots.deactivate(app.services, ADMIN, bot=await bot_of(app.services, other))
     engine.script = lambda _: Reply("reply", Usage(1000, 100, 20, 3))
     for _ in range(3):
         await caller.send()

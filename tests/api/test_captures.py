@@ -27,8 +27,8 @@ def instant(text: str) -> int:
 
 async def records(caller: Caller) -> tuple[list[Request], list[Appointment]]:
     services = caller.app.services
-    requests = await listed.list_requests(services, ADMIN, bot=caller.bot)
-    appointments = await listed.list_appointments(services, ADMIN, bot=caller.bot)
+    requests = await listed.list_requests(services, ADMIN, bot=await caller.chatbot())
+    appointments = await listed.list_appointments(services, ADMIN, bot=await caller.chatbot())
     return [item.request for item in requests.items], [item.appointment for item in appointments.items if item.appointment]
 
 
@@ -166,7 +166,7 @@ async def test_an_appointment_is_captured_over_several_messages(offline: Caller)
 
 
 async def test_the_words_of_a_turn_without_an_answer_are_in_the_record_as_the_visitor_is_shown_it(offline: Caller) -> None:
-    await bots.change(offline.app.services, ADMIN, bot=offline.bot, language="en", country="GB")
+    await bots.change(offline.app.services, ADMIN, bot=await offline.chatbot(), language="en", country="GB")
     question = "the zip on my dress broke and you kept my deposit, thats not fair"
     assert (await offline.send(question, "v")).status == 502  # nothing is stored
     shown = await say(offline, "can someone call me", "Paul Ives 07700 900433")
@@ -177,7 +177,14 @@ async def test_the_words_of_a_turn_without_an_answer_are_in_the_record_as_the_vi
 
 async def test_the_clock_is_that_of_the_bots_time_zone(offline: Caller) -> None:
     """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
-    await bots.change(offline.app.services, ADMIN, bot=offline.bot, timezone="America/New_York", country="US", language="en")
+    await bots.change(
+        offline.app.services,
+        ADMIN,
+        bot=await offline.chatbot(),
+        timezone="America/New_York",
+        country="US",
+        language="en",
+    )
     await say(offline, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
     _, (appointment,) = await records(offline)
     assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")

@@ -16,7 +16,7 @@ from chatsvc.domain.paging import MAX_DEPTH, Position
 from chatsvc.services.accounts import bots
 from tests.api.support import UUID, assert_headers, envelope, fetch, insert_history
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import ADMIN, START, FakeClock
+from tests.fakes import ADMIN, START, FakeClock, bot_of
 from tests.postgres import store_of_test
 
 
@@ -59,7 +59,7 @@ async def test_a_chatbot_and_a_list_have_exactly_the_fields_of_the_specification
     assert_headers(answer, limit=100_000, remaining=99_999)
     assert UUID.fullmatch(caller.bot)
     clock.advance(3600.877)
-    await bots.change(app.services, ADMIN, bot=caller.bot, description="Answers about bicycles", name="Şükrü’nün botu 🚲")
+    await bots.change(app.services, ADMIN, bot=await caller.chatbot(), description="Answers about bicycles", name="Şükrü’nün botu 🚲")
     answer = await caller.get(f"/chatbots/{caller.bot}")
     changes = {"description": "Answers about bicycles", "name": "Şükrü’nün botu 🚲", "updated_at": "2026-11-20T13:14:29Z"}
     assert (answer.status, answer.json) == (200, {"success": True, "data": {**bot, **changes}})
@@ -67,7 +67,13 @@ async def test_a_chatbot_and_a_list_have_exactly_the_fields_of_the_specification
 
 
 async def test_the_settings_of_a_bot_do_not_leave_by_the_interface(app: App, caller: Caller) -> None:
-    await bots.change(app.services, ADMIN, bot=caller.bot, instructions="Say nothing of the merger", greeting="Welcome to the merger")
+    await bots.change(
+        app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        instructions="Say nothing of the merger",
+        greeting="Welcome to the merger",
+    )
     for path in ("/chatbots", f"/chatbots/{caller.bot}", "/analytics"):
         assert b"merger" not in (await caller.get(path)).body
 
@@ -76,7 +82,7 @@ async def test_bots_come_newest_first_even_when_made_in_the_same_millisecond(app
     expected = await _more_bots(app, caller, 3)
     clock.advance(-3600)
     expected.insert(0, (await bots.create(app.services, ADMIN, name="Late", account=caller.account)).id)
-    await bots.change(app.services, ADMIN, bot=expected[-1], name="Changed last")
+    await bots.change(app.services, ADMIN, bot=await bot_of(app.services, expected[-1]), name="Changed last")
     assert [bot["id"] for bot in (await caller.get("/chatbots")).json["data"]] == expected
 
 

@@ -39,7 +39,7 @@ from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.services.accounts import accounts, bots, webhooks
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.messages import messages
-from tests.fakes import ADMIN
+from tests.fakes import ADMIN, bot_of
 
 async def said(services, account, bot):
     held = await services.account_cache.account(account)
@@ -56,11 +56,11 @@ async def main():
         asked = (await bots.create(services, ADMIN, name="A", account=account, model="model")).id
         knows = (await bots.create(services, ADMIN, name="B", account=account, model="offline")).id
         entries = "language: en\\n\\n## When are you open?\\n\\nFrom nine to six."
-        await knowledge.add(services, ADMIN, bot=knows, files=read_files([("faq.md", entries.encode())], "tr"))
+        await knowledge.add(services, ADMIN, bot=await bot_of(services, knows), files=read_files([("faq.md", entries.encode())], "tr"))
         done = {"model": await said(services, account, asked), "knowledge": await said(services, account, knows)}
         if sys.argv[2] == "webhook":
-            await webhooks.put(services, ADMIN, bot=knows, events=["request.created"], url="https://hooks.example.com/in")
-            done["attempt"] = (await webhooks.test(services, ADMIN, bot=knows)).error
+            await webhooks.put(services, ADMIN, bot=await bot_of(services, knows), events=["request.created"], url="https://hooks.example.com/in")
+            done["attempt"] = (await webhooks.test(services, ADMIN, bot=await bot_of(services, knows))).error
         done["egress"] = [dict(services.egress.opened), dict(services.egress.refused)]
         print(json.dumps({**done, "seen": seen}))
 

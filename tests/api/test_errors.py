@@ -105,7 +105,7 @@ async def prepare(code: str, app: App, caller: Caller, engine: ScriptedEngine, m
             app._limiter.limit = 1
             assert (await caller.get("/chatbots")).status == 200
         case "chatbot_inactive":
-            await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+            await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
         case "message_quota_exceeded":
             await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=0)
         case "assistant_unavailable":

@@ -31,8 +31,8 @@ def config(config: Config) -> Config:
 @pytest.fixture
 async def desk(caller: Caller) -> Caller:
     """A bot with a model, knowledge and a fallback."""
-    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.en.md", FAQ.encode())], "en"))
-    await bots.change(caller.app.services, ADMIN, bot=caller.bot, fallback="knowledge")
+    await knowledge.add(caller.app.services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.en.md", FAQ.encode())], "en"))
+    await bots.change(caller.app.services, ADMIN, bot=await caller.chatbot(), fallback="knowledge")
     return caller
 
 
@@ -45,7 +45,7 @@ async def test_where_the_model_fails_the_knowledge_answers(desk: Caller, engine:
     assert (await desk.send("which team is the champion of 1987", "v")).json["reason"] == "bad_response"
     engine.script = failing("no_answer")
     assert (await desk.send(ASKED, "v")).json["reason"] == "no_answer"
-    await bots.change(desk.app.services, ADMIN, bot=desk.bot, fallback="none")
+    await bots.change(desk.app.services, ADMIN, bot=await desk.chatbot(), fallback="none")
     engine.script = failing("overloaded")
     assert (await desk.send(ASKED, "v")).json["reason"] == "overloaded"
 
@@ -69,7 +69,7 @@ async def test_the_origin_of_a_reply_is_the_operators_alone(desk: Caller, engine
     asked, hi, _, fallen, _, bye = (message["evidence"] for message in rendering.thread(shown)["messages"])  # type: ignore[attr-defined]
     assert (asked, bye) == (None, None)
     assert hi == {"entries": [{"id": "k1", "score": 0.75}, {"id": "k2", "score": 0.5}], "decision": None, "confidence": None}
-    entries = {entry.answer: entry.id for entry in await knowledge.list_all(desk.app.services, ADMIN, bot=desk.bot)}
+    entries = {entry.answer: entry.id for entry in await knowledge.list_all(desk.app.services, ADMIN, bot=await desk.chatbot())}
     assert (fallen["entries"][0]["id"], fallen["decision"]) == (entries["From nine to six."], "answer")
     assert 0.5 < fallen["confidence"] <= 1
     detail = (await desk.get(f"/conversations/{listed['id']}")).json["data"]

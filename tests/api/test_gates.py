@@ -23,7 +23,7 @@ from chatsvc.store.tables import CONVERSATION, TABLES
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, bot_of
 from tests.store.inspection import row_counts
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
@@ -320,12 +320,12 @@ async def test_a_bot_deleted_while_its_message_is_answered_goes_with_all_its_row
     page = (await caller.get("/chatbots?limit=1")).json["pagination"]
     engine.script = lambda _: Reply("Noted.", captured=Captured("contact", "x", "Selin", "selin@example.com", None))
     for bot in (caller.bot, other):
-        await webhooks.put(app.services, ADMIN, bot=bot, events=["request.created"])
+        await webhooks.put(app.services, ADMIN, bot=await bot_of(app.services, bot), events=["request.created"])
         answer = await caller.send("Selin, selin@example.com", "v", headers={"Idempotency-Key": bot}, chatbot_id=bot)
         assert answer.status == 200
     before = await rows_of(app, other)
     under_way = await engine.hold(caller.send(user_id="v"))
-    await bots.delete(app.services, ADMIN, bot=caller.bot)
+    await bots.delete(app.services, ADMIN, bot=await caller.chatbot())
     engine.release()
     assert (await under_way).error == "chatbot_not_found"
     assert (await caller.send(user_id="v")).error == "chatbot_not_found"

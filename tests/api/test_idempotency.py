@@ -13,7 +13,7 @@ from chatsvc.services.messages.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, bot_of, failing
 
 DAY = 86_400_000
 KEY = {"Idempotency-Key": "order-17"}
@@ -67,7 +67,7 @@ async def test_the_replay_comes_also_after_the_bot_went_off_or_the_quota_ended(
     assert (await caller.send(headers=KEY)).body == first.body
     await accounts.change(app.services, ADMIN, account=caller.account, status="canceled")
     assert (await caller.send(headers=KEY)).body == first.body
-    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     assert (await caller.send(headers=KEY)).body == first.body
     engine.script = failing("timeout")
     assert (await caller.send(headers=KEY)).body == first.body
@@ -79,7 +79,7 @@ async def test_those_who_come_while_it_is_answered_share_the_one_answer(app: App
     engine.gate = asyncio.Event()
     waiting = [asyncio.create_task(caller.send("hello", headers=KEY)) for _ in range(10)]
     await until(lambda: bool(engine.turns))
-    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     waiting.append(asyncio.create_task(caller.send("hello", headers=KEY)))
     await asyncio.sleep(0.05)
     engine.release()
@@ -114,13 +114,13 @@ async def test_a_failed_request_keeps_nothing_under_its_key(status: int, app: Ap
     if status == 404:
         caller.bot = "nobody"
     if status == 409:
-        await bots.deactivate(app.services, ADMIN, bot=bot)
+        await bots.deactivate(app.services, ADMIN, bot=await bot_of(app.services, bot))
     if status >= 500:
         engine.script = failing("empty") if status == 502 else None  # type: ignore[assignment]  # a bug
     assert (await caller.send("hello", headers=KEY)).status == status
     assert await execute(app, "SELECT count(*) FROM idempotency_keys") == [(0,)]
     caller.bot, engine.script = bot, script
-    await bots.activate(app.services, ADMIN, bot=bot)
+    await bots.activate(app.services, ADMIN, bot=await bot_of(app.services, bot))
     await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=5)
     assert (await caller.send("another text", headers=KEY)).status == 200
 

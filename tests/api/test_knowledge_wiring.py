@@ -10,7 +10,6 @@ import pytest
 from chatsvc import background
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
-from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import knowledge, knowledge_cache
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
@@ -30,9 +29,9 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
         return len(entries)
 
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", index)
-    _, bot = await bots.resolve(app.services, ADMIN, caller.bot)
+    bot = await caller.chatbot()
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
-        await knowledge.add(app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
+        await knowledge.add(app.services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.md", text.encode())], "tr"))
         await app.services.knowledge.of(bot)
     both, single = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
     assert built == [both, single]
@@ -45,12 +44,12 @@ async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
     monkeypatch.setattr(knowledge_cache, "LARGE", 3)
     for one, questions in ((caller, 3), (other, 2)):
         text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
-        await knowledge.add(app.services, ADMIN, bot=one.bot, files=read_files([("faq.md", text.encode())], "tr"))
+        await knowledge.add(app.services, ADMIN, bot=await one.chatbot(), files=read_files([("faq.md", text.encode())], "tr"))
     library = KnowledgeCache(app.services.db)
     await library.warm(app.services.account_cache)
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", lambda *_: "made when somebody asked")
-    _, large = await bots.resolve(app.services, ADMIN, caller.bot)
-    _, small = await bots.resolve(app.services, ADMIN, other.bot)
+    large = await caller.chatbot()
+    small = await other.chatbot()
     assert len((await library.of(large)).entries) == 3
     assert str(await library.of(small)) == "made when somebody asked"
 

@@ -241,7 +241,7 @@ async def test_a_body_of_64_kib_is_read_and_one_byte_more_is_too_long(caller: Ca
 
 async def test_the_checks_come_in_the_order_of_the_manual(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
     caller = await make_caller(messages_limit=0, status="paused")
-    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     engine.script = failing("timeout")
     body: dict[str, Any] = {"surplus": 1, "user_id": 1, "language": "?"}
     headers = {"Idempotency-Key": "not visible: ü"}
@@ -267,7 +267,7 @@ async def test_the_checks_come_in_the_order_of_the_manual(app: App, make_caller:
     await refused(404, "chatbot_not_found")
     body["chatbot_id"] = caller.bot
     await refused(409, "chatbot_inactive")
-    await bots.activate(app.services, ADMIN, bot=caller.bot)
+    await bots.activate(app.services, ADMIN, bot=await caller.chatbot())
     await refused(402, "message_quota_exceeded", "subscription_inactive")
     await accounts.change(app.services, ADMIN, account=caller.account, status="active")
     await refused(402, "message_quota_exceeded", "allowance_exhausted")
@@ -295,7 +295,7 @@ async def test_a_failed_reply_gives_back_and_writes_nothing(app: App, make_calle
 
 async def test_a_bot_switched_off_while_it_answers_still_answers(app: App, caller: Caller, engine: ScriptedEngine) -> None:
     under_way = await engine.hold(caller.send())
-    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     engine.release()
     assert (await under_way).status == 200
     answer = await caller.send()

@@ -125,7 +125,7 @@ async def test_every_response_behind_the_limiter_has_its_three_headers_and_no_re
     await counted(500, await caller.send())
     await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=0)
     await counted(402, await caller.send())
-    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     await counted(409, await caller.send())
     async with out_of_reach(app, "conversations"):
         await counted(503, await caller.get("/conversations"))

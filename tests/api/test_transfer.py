@@ -19,7 +19,7 @@ from chatsvc.domain import profiles, websites
 from chatsvc.domain.models import ChangeOrigin, Exchange
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
-from chatsvc.services.accounts import accounts, bots, keys, transfer, webhooks
+from chatsvc.services.accounts import accounts, keys, transfer, webhooks
 from chatsvc.services.conversations import appointments, captures, conversation_team
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
@@ -28,7 +28,7 @@ from chatsvc.store import transfer as stored
 from chatsvc.store.unanswered import AskedQuestion
 from tests.api.support import execute
 from tests.conftest import Caller
-from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, bot_of
 from tests.webhooks.support import BOTH, SAID, hook
 from tests.webhooks.support import captures as capturing
 
@@ -67,7 +67,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     services = caller.app.services
     signing_key = await hook(caller, None, *BOTH)
     await knowledge.add(
-        services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr")
+        services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr")
     )
     await read_site(caller)
     for i in range(6):
@@ -76,7 +76,10 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
         clock.advance(1)
         assert (await caller.send(SAID, f"v{i % 3}", headers={"Idempotency-Key": f"k{i}"})).status == 200
     await appointments.set_request(
-        services, ADMIN, request=(await captures.list_requests(services, ADMIN, bot=caller.bot)).items[0].request.id, status="done"
+        services,
+        ADMIN,
+        request=(await captures.list_requests(services, ADMIN, bot=await caller.chatbot())).items[0].request.id,
+        status="done",
     )
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)
@@ -95,8 +98,8 @@ async def read_site(caller: Caller) -> None:
     origin = ChangeOrigin(str(uuid.uuid4()), START, ADMIN.actor, "cli")
     await sites.apply(services.db, site, [page], origin)
     services.knowledge.invalidate(caller.bot)
-    (entry,) = [item for item in await knowledge.list_all(services, ADMIN, bot=caller.bot) if item.source == page.page]
-    await knowledge.put(services, ADMIN, bot=caller.bot, entry=entry.id, question="Hours", answer="From nine to six.")
+    (entry,) = [item for item in await knowledge.list_all(services, ADMIN, bot=await caller.chatbot()) if item.source == page.page]
+    await knowledge.put(services, ADMIN, bot=await caller.chatbot(), entry=entry.id, question="Hours", answer="From nine to six.")
 
 
 async def answers(caller: Caller) -> list[Any]:
@@ -113,14 +116,17 @@ async def answers(caller: Caller) -> list[Any]:
     answers += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
     answers += [
         await accounts.show(services, ADMIN, account=caller.account),
-        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
+        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=await caller.chatbot())),
     ]
     answers += [
-        (await captures.list_requests(services, ADMIN, bot=caller.bot)).items,
-        (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items,
+        (await captures.list_requests(services, ADMIN, bot=await caller.chatbot())).items,
+        (await captures.list_appointments(services, ADMIN, bot=await caller.chatbot())).items,
     ]
-    answers += [await keys.list_all(services, ADMIN, account=caller.account), await webhooks.show(services, ADMIN, bot=caller.bot)]
-    answers += [(await webhooks.attempts(services, ADMIN, bot=caller.bot, limit=100)).items]
+    answers += [
+        await keys.list_all(services, ADMIN, account=caller.account),
+        await webhooks.show(services, ADMIN, bot=await caller.chatbot()),
+    ]
+    answers += [(await webhooks.attempts(services, ADMIN, bot=await caller.chatbot(), limit=100)).items]
     again = await caller.send(SAID, "v0", headers={"Idempotency-Key": "k0"})
     assert again.status == 200
     return [*answers, again.json["data"]]
@@ -163,11 +169,13 @@ async def test_the_new_installation_answers_as_the_old_one_did(
         await put_in(elsewhere.services, records)
     there = Caller(elsewhere, session, caller.account, caller.bot, caller.key)
     assert await answers(there) == await answers(caller)
-    assert len((await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)).items) == 3
+    assert len((await webhooks.attempts(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot), limit=10)).items) == 3
     (site,) = await sites.of_bot(elsewhere.services.db, caller.bot)
     assert (site.url, site.include, site.state, site.max_pages) == ("http://www.example.com/", ["/a*"], "idle", 50)
     assert await sites.wanted(elsewhere.services.db, clock()) == [(site.id, "idle")]
-    current = {entry.id: entry for entry in await knowledge.list_all(elsewhere.services, ADMIN, bot=caller.bot)}
+    current = {
+        entry.id: entry for entry in await knowledge.list_all(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot))
+    }
     ((entry, text),) = websites.edited(await sites.applied(elsewhere.services.db, site.id), current)
     assert (entry.answer, text.answer) == ("From nine to six.", "From nine to five.")
     # The visitor goes on where it was.
@@ -185,7 +193,7 @@ async def test_what_was_still_to_be_sent_is_kept_and_not_sent_and_what_was_under
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE event = 'appointment.created'")
     await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
     assert await execute(elsewhere, "SELECT DISTINCT state FROM webhook_events") == [(2,)]
-    newest = (await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)).items[0]
+    newest = (await webhooks.attempts(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot), limit=10)).items[0]
     assert (newest.success, newest.error) == (False, "interrupted")
 
 
@@ -203,7 +211,7 @@ async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_on
     assert shown["bot"] == caller.bot
     assert shown["signing_key"].startswith("whsec_")
     assert shown["signing_key"] != signing_key
-    assert await webhooks.events(elsewhere.services, ADMIN, bot=caller.bot)
+    assert await webhooks.events(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot))
 
 
 async def test_an_export_of_few_rows_a_query_has_all_records_once(
@@ -321,7 +329,7 @@ async def test_the_owners_words_of_a_bot_are_imported_with_it(
     await furnish(caller, engine, clock)
     words = '{"closed": ["2026-12-31"], "texts": {"done": {"en": "Noted."}}}'
     await put_in(elsewhere.services, _changed(await taken_out(caller.app.services, caller.account), "bot", profile=words))
-    bot = await bots.show(elsewhere.services, ADMIN, bot=caller.bot)
+    bot = await bot_of(elsewhere.services, caller.bot)
     assert profiles.load(bot.profile).texts == {"done": {"en": "Noted."}}
 
 

@@ -24,7 +24,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 async def groups(caller: Caller) -> list[dict[str, Any]]:
     """The groups that the command would show."""
-    return [rendering.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
+    return [rendering.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=await caller.chatbot())]
 
 
 async def test_a_question_without_an_answer_is_counted_whatever_its_spelling(
@@ -61,7 +61,10 @@ async def test_only_a_question_without_an_answer_is_kept(caller: Caller, engine:
 
 async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(caller: Caller, engine: ScriptedEngine) -> None:
     await knowledge.add(
-        caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## Do you repair bikes?\nlanguage: en\n\nYes.")], "tr")
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        files=read_files([("faq.md", b"## Do you repair bikes?\nlanguage: en\n\nYes.")], "tr"),
     )
     engine.script = failing("no_answer")
     for message in ("opening hours on christmas", "do you repair umbrelas", "do you repair umbrellas?", "can you repair my umbrellas"):
@@ -79,7 +82,7 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
 ) -> None:
     async def is_open() -> bool:
         shown = await perform(caller.app.services, ADMIN, "today", {"account": caller.account})
-        unanswered_groups = await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False)
+        unanswered_groups = await unanswered.groups(caller.app.services, ADMIN, bot=await caller.chatbot(), answered=False)
         assert [group.question for _, group in shown.questions] == [row.question for row in unanswered_groups]
         return bool(unanswered_groups)
 
@@ -88,7 +91,7 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
     assert await is_open()
     clock.advance(60)
     file = ("faq.md", b"## Do you repair umbrellas?\nlanguage: en\n\nYes, within a week.")
-    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([file], "en"))
+    await knowledge.add(caller.app.services, ADMIN, bot=await caller.chatbot(), files=read_files([file], "en"))
     assert not await is_open()
     clock.advance(60)
     await caller.send("Do you repair umbrellas?", language="en")
@@ -127,7 +130,7 @@ async def test_neither_names_nor_contact_data_are_kept_and_little_of_a_long_text
     await caller.send("x" * 4000)
     questions = sorted(group["question"] for group in await groups(caller))
     assert questions == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
-    await unanswered.forget(caller.app.services, ADMIN, bot=caller.bot)
+    await unanswered.forget(caller.app.services, ADMIN, bot=await caller.chatbot())
     columns = "SELECT q.folded, q.question, a.wording FROM unanswered_questions q JOIN unanswered_askers a ON a.question = q.number"
     for message, gone in NAMED:
         await caller.send(message, "v")

@@ -25,7 +25,7 @@ from chatsvc.services.team import operators
 from chatsvc.store import exchanges
 from tests.conftest import MODELS
 from tests.dashboard.client import Client
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, bot_of
 from tests.store.inspection import execute
 from tests.store.support import new_exchange
 
@@ -121,8 +121,8 @@ async def furnish(app: App, name: str) -> Business:
     account = (await accounts.create(services, ADMIN, name=name, plan="enterprise")).account.id
     bot = (await bots.create(services, ADMIN, name=f"{name} bot", account=account, model="scripted")).id
     key = await keys.create(services, ADMIN, account=account, name="site key")
-    await webhooks.put(services, ADMIN, bot=bot, events=["request.created", "appointment.created"])
-    await knowledge.add(services, ADMIN, bot=bot, files=read_files([("faq.md", KNOWLEDGE.encode())], "en"))
+    await webhooks.put(services, ADMIN, bot=await bot_of(services, bot), events=["request.created", "appointment.created"])
+    await knowledge.add(services, ADMIN, bot=await bot_of(services, bot), files=read_files([("faq.md", KNOWLEDGE.encode())], "en"))
     return Business(account, bot, key.secret, key.key.id)
 
 
@@ -134,8 +134,8 @@ async def talk(site: Site, business: Business) -> None:
     await site.say(business, "My chain is broken", "visitor-1", request)
     await site.say(business, "Friday at 14:30 for a service", "visitor-2", wish)
     services = site.app.services
-    listed = (await conversations.list_all(services, ADMIN, bot=business.bot)).items
-    (entry, *_) = await knowledge.list_all(services, ADMIN, bot=business.bot)
+    listed = (await conversations.list_all(services, ADMIN, bot=await bot_of(services, business.bot))).items
+    (entry, *_) = await knowledge.list_all(services, ADMIN, bot=await bot_of(services, business.bot))
     requests = (await site.do("request.list", bot=business.bot)).items
     appointments = (await site.do("appointment.list", bot=business.bot)).items
     business.ids = {

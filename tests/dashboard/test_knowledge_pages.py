@@ -9,11 +9,10 @@ import pytest_asyncio
 from aiohttp import FormData
 
 from chatsvc.domain.models import SendMessage
-from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import unanswered
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
-from tests.fakes import ADMIN, ScriptedEngine
+from tests.fakes import ScriptedEngine, bot_of
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -119,7 +118,7 @@ async def test_weak_spots_are_listed_with_links(site: Site, base: str, editor: C
 
 
 async def ask(site: Site, *texts: str) -> None:
-    bot = await bots.show(site.app.services, ADMIN, bot=site.mine.bot)
+    bot = await bot_of(site.app.services, site.mine.bot)
     for text in texts:
         await unanswered.note(site.app.services, bot, SendMessage(bot.id, text, "v"), "web")
 

@@ -155,7 +155,13 @@ async def test_what_is_captured_is_told_once_and_recorded_with_a_duration(
     caller: Caller, clock: FakeClock, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
+    await webhooks.put(
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url=f"https://127.0.0.1:{receiver.port}/",
+        events=("request.created",),
+    )
     recorded: list[dict[str, Any]] = []
     for sent, seconds in enumerate((0, *(seconds for jumps in JUMPS for seconds in jumps)), 1):
         clock.advance(seconds)

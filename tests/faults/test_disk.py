@@ -86,7 +86,13 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     disk: Path, caller: Caller, engine: ScriptedEngine, receiver: Receiver, tmp_path: Path
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
+    await webhooks.put(
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url=f"https://127.0.0.1:{receiver.port}/",
+        events=("request.created",),
+    )
     ballast = Ballast(disk)
     answered, created = 0, ["Acme"]
     for round_ in range(3):

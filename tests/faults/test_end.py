@@ -35,7 +35,7 @@ async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_i
     async with App(config) as app:
         app.services.engines["anthropic"] = engine
         caller = await new_caller(app, session)
-        await webhooks.put(app.services, ADMIN, bot=caller.bot, url=url(receiver), events=("request.created",))
+        await webhooks.put(app.services, ADMIN, bot=await caller.chatbot(), url=url(receiver), events=("request.created",))
         assert (await caller.send(SAID, "first")).status == 200
         assert await soon(lambda: len(receiver.bodies) == 1)
         conversation = await insert_history(app, caller, 500, 4000)

@@ -164,7 +164,13 @@ AWAITED = {
 async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    await webhooks.put(
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url="https://8.8.8.8/hook",
+        events=["request.created"],
+    )
     sender = caller.app.services.webhooks
     planted = Planted(sender._take)
     monkeypatch.setattr(sender, "_take", planted)
@@ -185,7 +191,13 @@ async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
 async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_nothing(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    await webhooks.put(
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url="https://8.8.8.8/hook",
+        events=["request.created"],
+    )
     sender = caller.app.services.webhooks
     delivered: list[str] = []
     second = asyncio.Event()

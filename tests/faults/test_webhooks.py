@@ -50,7 +50,13 @@ async def proxy(receiver: Receiver) -> AsyncIterator[Proxy]:
 async def caller(caller: Caller, engine: ScriptedEngine, proxy: Proxy) -> Caller:
     """A customer whose bot captures every message, with a receiver behind the proxy."""
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{proxy.port}/hook", events=("request.created",))
+    await webhooks.put(
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url=f"https://127.0.0.1:{proxy.port}/hook",
+        events=("request.created",),
+    )
     return caller
 
 

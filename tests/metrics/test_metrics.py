@@ -159,8 +159,8 @@ async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_st
 
 async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: App, session: ClientSession, caller: Caller) -> None:
     app.services.egress.allowed = False
-    await webhooks.put(app.services, ADMIN, bot=caller.bot, events=["request.created"], url="https://hooks.example.com/in")
-    await webhooks.test(app.services, ADMIN, bot=caller.bot)
+    await webhooks.put(app.services, ADMIN, bot=await caller.chatbot(), events=["request.created"], url="https://hooks.example.com/in")
+    await webhooks.test(app.services, ADMIN, bot=await caller.chatbot())
     await execute(
         app, "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (:1, 'x', 'y', '{}', 0, 0)", caller.bot
     )

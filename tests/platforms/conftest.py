@@ -97,7 +97,7 @@ class Visitor:
 
     async def conversation(self) -> str:
         """The id of the conversation."""
-        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        page = await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())
         return next(conversation.id for conversation in page.items if conversation.user_id == self.user_id)
 
     async def act(self, operation: str, **arguments: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import erasure
 from chatsvc.services.messages import channel_messages
@@ -26,7 +26,7 @@ from tests.store.inspection import execute
 async def used(caller: Caller) -> tuple[int, int]:
     """Messages charged to the account, and to the bot."""
     shown = await accounts.show(caller.app.services, ADMIN, account=caller.account)
-    return shown.messages_used, (await bots.show(caller.app.services, ADMIN, bot=caller.bot)).messages_used
+    return shown.messages_used, (await caller.chatbot()).messages_used
 
 
 async def test_a_reply_is_stored_charged_and_found_on_every_side(visitor: Visitor, caller: Caller, engine: ScriptedEngine) -> None:
@@ -82,7 +82,7 @@ async def test_a_message_that_waited_for_longer_than_a_day_is_not_answered(visit
 async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor: Visitor, caller: Caller) -> None:
     services = caller.app.services
     await visitor.say("hello", key="k")
-    done = await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
+    done = await erasure.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
     assert (done.erased.conversations, done.erased.messages) == (1, 2)
     arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     assert await channel_messages.receive(services, arrived) == [None]
@@ -116,7 +116,7 @@ async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visito
         return message.number
 
     erased = await arrive("first")
-    await erasure.erase(services, ADMIN, user_id="first", bot=caller.bot)
+    await erasure.erase(services, ADMIN, user_id="first", bot=await caller.chatbot())
     later = await arrive("second")
     assert later > erased
     assert not await stored.settle(services.db, erased, None)

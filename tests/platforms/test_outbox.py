@@ -58,7 +58,7 @@ class Chat:
 
     async def messages(self) -> list[Any]:
         """The messages of the conversation."""
-        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        page = await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())
         conversation = next((entry.id for entry in page.items if entry.user_id == str(self.chat)), None)
         return (await conversations.show(self.services, ADMIN, conversation=conversation)).messages if conversation else []
 

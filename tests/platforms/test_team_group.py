@@ -82,7 +82,7 @@ def answer(api: BotApi, to: SentMessage, text: str | None = "Good morning, Ada h
 
 async def test_the_group_is_told_once_and_an_answer_there_reaches_the_visitor(bot: Caller, api: BotApi) -> None:
     message = await notice(api)
-    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items
     assert message.token == TEAM_TOKEN
     assert "Desk" in message.text
     assert CALL in message.text
@@ -129,7 +129,7 @@ async def test_an_answer_after_the_visitor_was_erased_or_to_anything_else_is_lef
     api.message(text="not in the group", token=TEAM_TOKEN)
     await api.until(lambda: api.unconfirmed(TEAM_TOKEN) == 0)
     assert len(api.texts(GROUP)) == 1
-    assert (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items == []
+    assert (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items == []
 
 
 async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,14 +147,14 @@ async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, m
     assert message.text.startswith("6 visitors wait for your team:\n\n1. Desk (Telegram): “I want")
     assert message.text.endswith("\n\nOpen a conversation to answer.")
     assert message.buttons == [f"{number}. Desk" for number in range(1, 7)]
-    waiting = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    waiting = (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items
     assert sorted(message.urls) == sorted(f"{PUBLIC_URL}/conversations/{conversation.id}?account={bot.account}" for conversation in waiting)
     answer(api, message)
     await api.until(lambda: len(api.texts(GROUP)) == 2)
     assert api.texts(GROUP)[1] == "Not passed on: that notice names several visitors. Open the conversation to answer."
-    assert {conversation.handling for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items} == {
-        "waiting"
-    }
+    assert {
+        conversation.handling for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items
+    } == {"waiting"}
 
 
 def test_the_notice_of_many_fits_into_one_message() -> None:
@@ -208,7 +208,7 @@ async def test_an_administrator_who_stays_anonymous_answers_in_the_name_of_the_g
     }
     api.message(text="Good morning", token=message.token, group=GROUP, **content)
     await api.until(lambda: len(api.texts()) == 2)
-    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    (conversation,) = (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items
     thread = await conversations.show(bot.app.services, ADMIN, conversation=conversation.id)
     assert [(entry.content, entry.author) for entry in thread.messages if entry.role == "operator"] == [("Good morning", "Front desk")]
 
@@ -259,9 +259,9 @@ class TestOneBotForBoth:
         await api.until(lambda: len(api.texts()) == 2)
         api.message(text=f"@{api.tokens[TOKEN]} when do you open?", group=GROUP)
         await api.until(lambda: api.unconfirmed() == 0)
-        assert [conversation.user_id for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items] == [
-            "7"
-        ]
+        assert [
+            conversation.user_id for conversation in (await conversations.list_all(bot.app.services, ADMIN, bot=await bot.chatbot())).items
+        ] == ["7"]
         assert {call.token for call in api.calls if call.method == "getUpdates"} == {TOKEN}
 
     async def test_a_paused_channel_leaves_its_messages_at_telegram(self, bot: Caller, api: BotApi) -> None:

@@ -54,7 +54,7 @@ async def listed(caller: Caller) -> Any:
 
 async def thread(caller: Caller, chat: int = 7) -> Any:
     """The conversation of a chat."""
-    page = await conversations.list_all(caller.app.services, ADMIN, bot=caller.bot)
+    page = await conversations.list_all(caller.app.services, ADMIN, bot=await caller.chatbot())
     conversation = next(entry.id for entry in page.items if entry.user_id == str(chat))
     return await conversations.show(caller.app.services, ADMIN, conversation=conversation)
 

@@ -125,7 +125,7 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
 
     async def erased(*_: object) -> list[Any]:
         turns = await pending(services.db)
-        await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
+        await erasure.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
         return turns
 
     await store(caller, "hello")

@@ -42,7 +42,7 @@ class Phone:
 
     async def conversations(self) -> list[Any]:
         """The bot's conversations, the latest first."""
-        return list((await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)).items)
+        return list((await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())).items)
 
     async def thread(self, index: int = 0) -> TeamThread:
         """A conversation as the team sees it."""

@@ -42,7 +42,7 @@ def noted(wish: Captured, _: Turn) -> Reply:
 
 @pytest.fixture
 async def five(caller: conftest.Caller, engine: ScriptedEngine) -> list[InboxItem]:
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
+    await webhooks.put(caller.app.services, ADMIN, bot=await caller.chatbot(), events=["request.created", "appointment.created"])
     for number, name in enumerate(("Ayşe", "Selin", "Mehmet", "John", "Mary")):
         wish = Captured("contact", "call", name, None, f"0532123456{number}")
         if number == 1:

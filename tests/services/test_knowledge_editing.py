@@ -25,7 +25,7 @@ from chatsvc.services.messages import trials
 from chatsvc.services.messages.trials import Trials
 from chatsvc.services.services import Services
 from tests import conftest
-from tests.fakes import ADMIN, ScriptedEngine, failing
+from tests.fakes import ADMIN, ScriptedEngine, bot_of, failing
 
 FAQ = b"""## Parking?
 alt: where can I park
@@ -47,13 +47,13 @@ async def offline(make_caller: conftest.MakeCaller) -> conftest.Caller:
     """A customer whose bot answers from its knowledge, in English."""
     caller: conftest.Caller = await make_caller(model="offline")
     services = caller.app.services
-    await bots.change(services, ADMIN, bot=caller.bot, language="en")
-    await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", FAQ)], "en"))
+    await bots.change(services, ADMIN, bot=await caller.chatbot(), language="en")
+    await knowledge.add(services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.md", FAQ)], "en"))
     return caller
 
 
 async def entries(caller: conftest.Caller) -> list[Entry]:
-    return await knowledge.list_all(caller.app.services, ADMIN, bot=caller.bot)
+    return await knowledge.list_all(caller.app.services, ADMIN, bot=await caller.chatbot())
 
 
 async def test_an_entry_is_created_changed_and_the_change_is_taken_back(offline: conftest.Caller) -> None:
@@ -62,11 +62,11 @@ async def test_an_entry_is_created_changed_and_the_change_is_taken_back(offline:
     assert (entry.question, entry.alt, entry.answer, entry.language, entry.source) == ("Dogs?", ("pets",), "One a room.", "en", None)
     again = await act(services, "knowledge.set", bot=bot, entry=entry.id, question="Dogs?", answer="Two a room.", language="en-GB")
     assert (again.id, again.answer, again.language) == (entry.id, "Two a room.", "en-GB")
-    matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    matches = await knowledge.search(services, ADMIN, bot=await bot_of(services, bot), questions=["Dogs?"])
     assert matches[0].result.hits[0].entry.answer == "Two a room."
     change, *_ = (await act(services, "knowledge.history", bot=bot)).items
     await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
-    matches = await knowledge.search(services, ADMIN, bot=bot, questions=["Dogs?"])
+    matches = await knowledge.search(services, ADMIN, bot=await bot_of(services, bot), questions=["Dogs?"])
     assert matches[0].result.hits[0].entry == entry
     with pytest.raises(Refused, match="change_not_undoable"):
         await act(services, "knowledge.undo", bot=bot, change=change.origin.id)
@@ -177,7 +177,7 @@ async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: co
 
 async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(offline: conftest.Caller) -> None:
     services, bot = offline.app.services, offline.bot
-    shown = await bots.show(services, ADMIN, bot=bot)
+    shown = await bot_of(services, bot)
     for text in ("can I bring my dog", "can I bring my dog?", "can I bring our dogs along"):
         await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
     (group,) = await act(services, "knowledge.unanswered", bot=bot)
@@ -219,9 +219,9 @@ async def test_a_trial_answers_as_the_bot_and_stores_nothing(offline: conftest.C
     assert "That is all I know about this" in trial.turns[1].text  # the same text is not told twice
     missed = await say(offline, "what is the tensile strength of basalt", trial.id)
     assert missed.turns[2].failure == "no_answer"
-    assert (await conversations.list_all(services, ADMIN, bot=offline.bot)).items == []
-    assert (await bots.show(services, ADMIN, bot=offline.bot)).messages_used == 0
-    assert await unanswered.groups(services, ADMIN, bot=offline.bot) == []
+    assert (await conversations.list_all(services, ADMIN, bot=await offline.chatbot())).items == []
+    assert (await offline.chatbot()).messages_used == 0
+    assert await unanswered.groups(services, ADMIN, bot=await offline.chatbot()) == []
     assert (await say(offline, None, trial.id)).turns == trial.turns
     assert (await say(offline, None, "unknown")).turns == []
     for text, code in ((" ", "text_empty"), ("x" * 4001, "text_too_long")):
@@ -246,8 +246,8 @@ async def test_a_trial_falls_back_as_the_bot_does_and_tells_what_failed(
     assert (await say(caller, "hello")).turns[0].text == "echo: hello"
     engine.script = failing("overloaded")
     assert (await say(caller, "hello")).turns[0].failure == "overloaded"
-    await bots.change(services, ADMIN, bot=bot, fallback="knowledge", language="en")
-    await knowledge.add(services, ADMIN, bot=bot, files=read_files([("faq.md", FAQ)], "en"))
+    await bots.change(services, ADMIN, bot=await bot_of(services, bot), fallback="knowledge", language="en")
+    await knowledge.add(services, ADMIN, bot=await bot_of(services, bot), files=read_files([("faq.md", FAQ)], "en"))
     assert (await say(caller, "where can I park")).turns[0].text.startswith("Behind the house")
 
     def silent(_: Turn) -> Reply:
@@ -267,7 +267,7 @@ async def test_a_trial_falls_back_as_the_bot_does_and_tells_what_failed(
 async def profile(services: Services, bot: str) -> Any:
     from chatsvc.domain import profiles
 
-    shown: Bot = await bots.show(services, ADMIN, bot=bot)
+    shown: Bot = await bot_of(services, bot)
     return profiles.load(shown.profile)
 
 
@@ -290,7 +290,7 @@ async def test_texts_forms_and_closed_days_are_set_one_by_one(offline: conftest.
     assert len(shown.closed) == 2
     assert shown.texts == {"done": {"en": "Noted.", "tr": "Aldım."}, "summary": {"en": "So:"}}
     assert shown.form("appointment").fields[0].choices == ("sea", "garden")
-    assert (await bots.show(services, ADMIN, bot=bot)).greeting == "Hi"
+    assert (await bot_of(services, bot)).greeting == "Hi"
     await act(services, "bot.set", bot=bot, texts={"done": {"en": "", "tr": " "}}, forms={"appointment": {}}, closed=[])
     shown = await profile(services, bot)
     assert shown.texts == {"summary": {"en": "So:"}}

@@ -16,7 +16,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site
 from chatsvc.engines import Reply
-from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import accounts, keys, webhooks
 from chatsvc.services.administration import OPERATIONS, perform
 from chatsvc.services.conversations import captures, conversations
 from chatsvc.services.knowledge import knowledge
@@ -79,15 +79,15 @@ def with_role(role: Role, *owned: str) -> Caller:
 async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str, str]:
     """Create one record of each kind in an account. Returns their ids by argument."""
     services = caller.app.services
-    await webhooks.put(services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
+    await webhooks.put(services, ADMIN, bot=await caller.chatbot(), events=["request.created", "appointment.created"])
     wish = Captured("appointment", "x", "Selin", None, "05321234567")
     engine.script = lambda _: Reply("Noted.", captured=wish)
     await caller.send("Selin, 0532 123 45 67", "v")
-    await knowledge.add(services, ADMIN, bot=caller.bot, files=knowledge_of("faq.md", "## Open?\n\nYes.\n"))
-    (entry,) = await knowledge.list_all(services, ADMIN, bot=caller.bot)
-    (item,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
+    await knowledge.add(services, ADMIN, bot=await caller.chatbot(), files=knowledge_of("faq.md", "## Open?\n\nYes.\n"))
+    (entry,) = await knowledge.list_all(services, ADMIN, bot=await caller.chatbot())
+    (item,) = (await captures.list_requests(services, ADMIN, bot=await caller.chatbot())).items
     request = item.request
-    (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
+    (conversation,) = (await conversations.list_all(services, ADMIN, bot=await caller.chatbot())).items
     key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
     await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")
     site = Site(str(uuid4()), caller.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
@@ -280,7 +280,7 @@ async def test_an_editor_changes_some_settings_of_a_bot(caller: conftest.Caller,
         else:
             with pytest.raises(Refused, match="forbidden"):
                 await perform(services, editor, "bot.set", {"bot": caller.bot, **given})
-    assert (await bots.show(services, ADMIN, bot=caller.bot)).name == "Desk"
+    assert (await caller.chatbot()).name == "Desk"
 
 
 async def test_a_forbidden_operation_changes_nothing_and_is_recorded(app: App, caller: conftest.Caller) -> None:

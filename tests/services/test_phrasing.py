@@ -22,8 +22,8 @@ FAQ = b"## Parking?\nalt: where can I park\n\nBehind the house, 5 euros a night.
 @pytest.fixture
 async def caller(make_caller: MakeCaller) -> Caller:
     caller: Caller = await make_caller()
-    await bots.change(caller.app.services, ADMIN, bot=caller.bot, language="en")
-    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", FAQ)], "en"))
+    await bots.change(caller.app.services, ADMIN, bot=await caller.chatbot(), language="en")
+    await knowledge.add(caller.app.services, ADMIN, bot=await caller.chatbot(), files=read_files([("faq.md", FAQ)], "en"))
     return caller
 
 

@@ -14,7 +14,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 async def test_what_a_model_costs_for_trials_is_counted_apart(make_caller: MakeCaller, engine: ScriptedEngine, clock: FakeClock) -> None:
     caller: Caller = await make_caller(model="scripted")
     services = caller.app.services
-    await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")
     report = await analytics.show_quality(services, ADMIN, account=caller.account, days=1)
     (counts,) = report.rows.values()
     assert (counts.trial_tokens, counts.trial_cost_micro_usd, counts.answered, counts.tokens) == (12, 2, 0, 0)
@@ -25,13 +25,13 @@ async def test_a_person_tries_bots_so_often_a_minute(make_caller: MakeCaller, cl
     caller: Caller = await make_caller(model="scripted")
     services = caller.app.services
     for _ in range(trials.MOST_A_MINUTE):
-        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+        await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")
     with pytest.raises(Refused, match="trials_too_many"):
-        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+        await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")
     other = ADMIN._replace(actor=ADMIN.actor._replace(id="another"))
-    await trials.say(services, other, bot=caller.bot, text="hello")
+    await trials.say(services, other, bot=await caller.chatbot(), text="hello")
     clock.advance(60)
-    await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+    await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")
 
 
 async def test_a_bot_of_an_inactive_account_is_not_tried_with_a_model(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
@@ -39,7 +39,7 @@ async def test_a_bot_of_an_inactive_account_is_not_tried_with_a_model(make_calle
     services = caller.app.services
     await accounts.change(services, ADMIN, account=caller.account, status="canceled")
     with pytest.raises(Refused, match="trial_account_inactive"):
-        await trials.say(services, ADMIN, bot=caller.bot, text="hello")
+        await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")
     assert engine.turns == []
-    await bots.change(services, ADMIN, bot=caller.bot, model="offline")
-    assert (await trials.say(services, ADMIN, bot=caller.bot, text="hello")).turns
+    await bots.change(services, ADMIN, bot=await caller.chatbot(), model="offline")
+    assert (await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")).turns

@@ -43,7 +43,11 @@ def url(receiver: Receiver) -> str:
 async def hook(caller: Caller, receiver: Receiver | None, *events: str) -> str:
     """Set the bot's webhook; its signing key."""
     shown = await webhooks.put(
-        caller.app.services, ADMIN, bot=caller.bot, url=url(receiver) if receiver else None, events=events or ("request.created",)
+        caller.app.services,
+        ADMIN,
+        bot=await caller.chatbot(),
+        url=url(receiver) if receiver else None,
+        events=events or ("request.created",),
     )
     return shown.signing_key or ""
 
@@ -52,7 +56,7 @@ async def attempts(caller: Caller) -> list[dict[str, Any]]:
     listed: list[Any] = []
     after = None
     while True:
-        page = await webhooks.attempts(caller.app.services, ADMIN, bot=caller.bot, limit=1000, after=after)
+        page = await webhooks.attempts(caller.app.services, ADMIN, bot=await caller.chatbot(), limit=1000, after=after)
         listed += [rendering.attempt(attempt) for attempt in page.items]
         after = page.next
         if after is None:

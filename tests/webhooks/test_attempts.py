@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ FAILS = b"HTTP/1.1 500 Oh\r\nContent-Length: 4\r\n\r\nbusy"
 
 async def detail(caller: Caller) -> AttemptDetail:
     """Send a test and show the attempt."""
-    attempt = await webhooks.test(caller.app.services, ADMIN, bot=caller.bot)
+    attempt = await webhooks.test(caller.app.services, ADMIN, bot=await caller.chatbot())
     return await webhooks.attempt(caller.app.services, ADMIN, attempt=attempt.id)
 
 
@@ -64,7 +65,7 @@ async def test_of_an_answer_that_does_not_end_is_kept_what_came_in_time(
 async def test_what_was_not_sent_is_told_apart(caller: Caller, receiver: Receiver) -> None:
     receiver.answer = hang
     await hook(caller, receiver)
-    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://127.0.0.1:1025/", events=BOTH)
+    await webhooks.put(caller.app.services, ADMIN, bot=await caller.chatbot(), url="https://127.0.0.1:1025/", events=BOTH)
     shown = await detail(caller)
     assert (shown.attempt.error, shown.was_sent, shown.answer) == ("connect_failed", False, None)
     assert shown.headers["Host"] == "127.0.0.1:1025"
@@ -88,12 +89,12 @@ async def furnished(make_caller: MakeCaller, engine: ScriptedEngine, receiver: R
 
 async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCaller, engine: ScriptedEngine, receiver: Receiver) -> None:
     first, second = await furnished(make_caller, engine, receiver)
-    await webhooks.test(first.app.services, ADMIN, bot=first.bot)
+    await webhooks.test(first.app.services, ADMIN, bot=await first.chatbot())
     everything = [*await attempts(first), *await attempts(second)]
     scope = Scope({first.account: Role.OWNER})
     owner = actors.Caller(Actor("operator", "7", "Ada"), scope, "web")
 
-    async def ids(limit: int, **filters: str) -> list[str]:
+    async def ids(limit: int, **filters: Any) -> list[str]:
         collected, after = list[str](), None
         while True:
             page = await webhooks.attempts(first.app.services, owner, limit=limit, after=after, **filters)
@@ -102,9 +103,8 @@ async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCall
             if after is None:
                 return collected
 
-    for bot, status, event in itertools.product(
-        (None, first.bot, second.bot), (None, "delivered", "failed", "in_flight"), (None, "webhook.test")
-    ):
+    chatbots = [await first.chatbot(), await second.chatbot()]
+    for bot, status, event in itertools.product((None, *chatbots), (None, "delivered", "failed", "in_flight"), (None, "webhook.test")):
         filters = {name: value for name, value in (("bot", bot), ("status", status), ("event", event)) if value}
         expected = {
             attempt["id"]
@@ -116,7 +116,7 @@ async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCall
                 "in_flight": attempt["success"] is None,
             }[status]
             and event in (None, attempt["event"])
-            and (bot is None or attempt in await attempts(first if bot == first.bot else second))
+            and (bot is None or attempt in await attempts(first if bot is chatbots[0] else second))
         }
         listed = await ids(4, **filters)
         assert (set(listed), len(listed)) == (expected, len(expected)), filters

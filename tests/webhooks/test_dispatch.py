@@ -105,7 +105,7 @@ async def test_a_pull_webhook_keeps_events_and_sends_none(caller: Caller, engine
     await caller.send(SAID, "v")
     assert await states(caller) == [(BOTH[0], 2), (BOTH[1], 2)]
     assert await attempts(caller) == []
-    events = await webhooks.events(caller.app.services, ADMIN, bot=caller.bot)
+    events = await webhooks.events(caller.app.services, ADMIN, bot=await caller.chatbot())
     assert [event.event for event in events] == list(BOTH)
     assert all(signing.verify(key, event.body.encode(), event.signature) for event in events)
 
@@ -172,7 +172,7 @@ async def test_plan_lost_or_webhook_removed_before_sending_is_recorded(caller: C
     await hold_back(caller.app)
     await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="enterprise")
     await caller.send(SAID, "v")
-    await webhooks.remove(caller.app.services, ADMIN, bot=caller.bot)
+    await webhooks.remove(caller.app.services, ADMIN, bot=await caller.chatbot())
     let_go(held, caller)
     records = (await settled(caller, 4))[2:]
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in records] == [("webhook_removed", False, None)] * 2
@@ -188,8 +188,8 @@ async def test_address_key_and_kind_are_those_of_the_moment_of_sending(
     held = await hold_back(caller.app)
     await caller.send(SAID, "v")
     async with Receiver(authority.server("127.0.0.1")) as other:
-        await webhooks.put(services, ADMIN, bot=caller.bot, url=url(other), events=BOTH)
-        new = str((await webhooks.rotate(services, ADMIN, bot=caller.bot)).signing_key)
+        await webhooks.put(services, ADMIN, bot=await caller.chatbot(), url=url(other), events=BOTH)
+        new = str((await webhooks.rotate(services, ADMIN, bot=await caller.chatbot())).signing_key)
         let_go(held, caller)
         (attempt,) = await settled(caller, 1)
         signature = headers(other.heads[0])["X-Service-Signature"]
@@ -198,7 +198,7 @@ async def test_address_key_and_kind_are_those_of_the_moment_of_sending(
     assert attempt["url"] == url(other)
     await hold_back(caller.app)
     await caller.send(SAID, "w")
-    await webhooks.put(services, ADMIN, bot=caller.bot, events=BOTH)
+    await webhooks.put(services, ADMIN, bot=await caller.chatbot(), events=BOTH)
     let_go(held, caller)
 
     async def are_kept() -> bool:
@@ -482,7 +482,7 @@ async def test_a_key_that_cannot_be_opened_is_recorded_and_holds_up_nothing(
     captures(engine)
     await caller.send(SAID, "v")
     assert [attempt["error"] for attempt in await settled(caller, 1)] == ["unusable_key"]
-    await webhooks.rotate(caller.app.services, ADMIN, bot=caller.bot)
+    await webhooks.rotate(caller.app.services, ADMIN, bot=await caller.chatbot())
     await caller.send(SAID, "v")
     assert [attempt["success"] for attempt in await settled(caller, 2)] == [False, True]
     assert "selin" not in caplog.text.casefold()

@@ -23,19 +23,21 @@ from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, h
 
 async def test_set_twice_at_once_shows_the_one_key_that_holds(caller: Caller, receiver: Receiver) -> None:
     services = caller.app.services
-    results = await asyncio.gather(*(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(8)))
+    bot = await caller.chatbot()
+    results = await asyncio.gather(*(webhooks.put(services, ADMIN, bot=bot, url=url(receiver), events=BOTH) for _ in range(8)))
     (key,) = [shown.signing_key for shown in results if shown.signing_key]
-    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+    assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
     assert signing.verify(key, receiver.bodies[0], headers(receiver.heads[0])["X-Service-Signature"])
 
 
 async def test_a_key_rotated_while_the_address_is_set_holds(caller: Caller, receiver: Receiver) -> None:
     services = caller.app.services
     await hook(caller, receiver)
+    bot = await caller.chatbot()
     for number in range(10):
-        changed = (webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(4))
-        rotated, *_ = await asyncio.gather(webhooks.rotate(services, ADMIN, bot=caller.bot), *changed)
-        assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+        changed = (webhooks.put(services, ADMIN, bot=bot, url=url(receiver), events=BOTH) for _ in range(4))
+        rotated, *_ = await asyncio.gather(webhooks.rotate(services, ADMIN, bot=bot), *changed)
+        assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
         signature = headers(receiver.heads[number])["X-Service-Signature"]
         assert signing.verify(str(rotated.signing_key), receiver.bodies[number], signature)
 
@@ -44,10 +46,12 @@ async def test_a_webhook_removed_while_it_is_rotated_stays_removed(caller: Calle
     await hook(caller, receiver)
     services = caller.app.services
     await asyncio.gather(
-        webhooks.remove(services, ADMIN, bot=caller.bot), webhooks.rotate(services, ADMIN, bot=caller.bot), return_exceptions=True
+        webhooks.remove(services, ADMIN, bot=await caller.chatbot()),
+        webhooks.rotate(services, ADMIN, bot=await caller.chatbot()),
+        return_exceptions=True,
     )
     with pytest.raises(Refused, match="webhook_not_found"):
-        await webhooks.show(services, ADMIN, bot=caller.bot)
+        await webhooks.show(services, ADMIN, bot=await caller.chatbot())
 
 
 async def test_two_that_resend_what_failed_send_each_event_once(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
@@ -57,26 +61,27 @@ async def test_two_that_resend_what_failed_send_each_event_once(caller: Caller, 
     await caller.send("Ben Selin, selin@example.com", "v")
     await settled(caller, len(await states(caller)))
     receiver.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    before = len(receiver.bodies)
-    sent = await asyncio.gather(*(webhooks.resend_failed(caller.app.services, ADMIN, bot=caller.bot, since="2026-01-01") for _ in range(3)))
+    before, bot = len(receiver.bodies), await caller.chatbot()
+    sent = await asyncio.gather(*(webhooks.resend_failed(caller.app.services, ADMIN, bot=bot, since="2026-01-01") for _ in range(3)))
     assert sum(len(page.attempts) for page in sent) == before == len(receiver.bodies) - before
 
 
 async def test_a_test_without_the_plan_is_recorded_and_not_sent(caller: Caller, receiver: Receiver) -> None:
     await hook(caller, receiver)
     await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="none")
-    assert (await webhooks.test(caller.app.services, ADMIN, bot=caller.bot)).error == "plan_lost"
+    assert (await webhooks.test(caller.app.services, ADMIN, bot=await caller.chatbot())).error == "plan_lost"
     assert receiver.accepted == 0
 
 
 async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold(make_caller: MakeCaller, receiver: Receiver) -> None:
     callers = [await make_caller() for _ in range(4)]
     services = callers[0].app.services
+    chatbots = [await caller.chatbot() for caller in callers]
     for _ in range(5):
         *shown, changed = await asyncio.gather(
-            *(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for caller in callers),
-            *(webhooks.rotate(services, ADMIN, bot=caller.bot) for caller in callers),
-            *(webhooks.test(services, ADMIN, bot=caller.bot) for caller in callers),
+            *(webhooks.put(services, ADMIN, bot=bot, url=url(receiver), events=BOTH) for bot in chatbots),
+            *(webhooks.rotate(services, ADMIN, bot=bot) for bot in chatbots),
+            *(webhooks.test(services, ADMIN, bot=bot) for bot in chatbots),
             master_key.rotate(services, ADMIN),
             return_exceptions=True,
         )
@@ -85,7 +90,7 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
         assert all(isinstance(result, WebhookSettings | Attempt) or "webhook_not_found" in str(result) for result in shown)
         assert {result.error for result in shown if isinstance(result, Attempt)} <= {None}
     for caller in callers:
-        assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+        assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
 
 
 async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
@@ -105,10 +110,10 @@ async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_for
             await master_key.rotate(services, ADMIN)
     assert services.secret("cursors") == before
     assert not (services.config.data_dir / "master.key.next").exists()
-    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+    assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
     assert (await master_key.rotate(services, ADMIN)).resealed == 1
     assert services.secret("cursors") != before
-    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+    assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
 
 
 async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller: Caller) -> None:
@@ -132,7 +137,7 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     for visitor in range(5):
         await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
     await execute(caller.app, "UPDATE webhook_events SET state = 0")
-    await webhooks.remove(services, ADMIN, bot=caller.bot)
+    await webhooks.remove(services, ADMIN, bot=await caller.chatbot())
     listed = await attempts(caller)
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in listed] == [("webhook_removed", False, None)] * 5
     assert {state for _, state in await states(caller)} == {1}
@@ -143,4 +148,4 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     services.webhooks.wake(caller.bot)
     await asyncio.sleep(0.1)
     assert (receiver.accepted, {state for _, state in await states(caller)}) == (0, {1})
-    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+    assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success

@@ -17,7 +17,7 @@ from chatsvc.domain.analytics import (
     total,
 )
 from chatsvc.domain.models import Bot
-from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import unanswered
 from chatsvc.services.services import Services
@@ -98,21 +98,18 @@ class QualityReport(NamedTuple):
 
 
 async def show_quality(
-    services: Services, caller: Caller, *, account: str | None = None, bot: str | None = None, days: int = DEFAULT_DAYS
+    services: Services, caller: Caller, *, account: str | None = None, bot: Bot | None = None, days: int = DEFAULT_DAYS
 ) -> QualityReport:
     """Sum up the last `days` days, today included, of an account or one of its bots; raises Refused."""
-    if bot is None:
-        state = await accounts.resolve(services, caller, account)
-    else:
-        state, _ = await bots.resolve(services, caller, bot)
-        if account not in (None, state.account.id):
-            raise refusals.bot_not_found(bot=bot)
+    if bot is not None and account not in (None, bot.account_id):
+        raise refusals.bot_not_found(bot=bot.id)
+    state, bot_id = await accounts.resolve(services, caller, bot.account_id if bot else account), bot.id if bot else None
     account_id, end, length = state.account.id, services.clock(), max(1, min(days, MAX_DAYS)) * times.DAY_MS
-    chosen = [entry for entry in reversed(state.bots.values()) if bot in (None, entry.id)]
+    chosen = [entry for entry in reversed(state.bots.values()) if bot_id in (None, entry.id)]
     today = max((times.local_day(end, entry.timezone) for entry in chosen), default=times.start_of_day(end))
     first = today + times.DAY_MS - length
-    counts = await day_counts.of_period(services.db, account_id, bot, first, length)
-    asked = await questions.most_frequent(services.db, account_id, unanswered.MOST_READ, first, bot)
+    counts = await day_counts.of_period(services.db, account_id, bot_id, first, length)
+    asked = await questions.most_frequent(services.db, account_id, unanswered.MOST_READ, first, bot_id)
     return QualityReport(
         chosen,
         list(range(first, first + length, times.DAY_MS)),

@@ -16,12 +16,11 @@ from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.bot_file_reader import NUMBERS, SETTINGS, BotFileReader, values_of
 from chatsvc.services.services import Services
-from chatsvc.store import bots as stored
 
 
-async def take_out(services: Services, caller: Caller, *, bot: str) -> str:
+async def take_out(_: Services, __: Caller, *, bot: Bot) -> str:
     """Return the bot as YAML, as `apply` reads it."""
-    return "\n".join(_written(await bots.show(services, caller, bot=bot))) + "\n"
+    return "\n".join(_written(bot)) + "\n"
 
 
 def _written(bot: Bot) -> list[str]:
@@ -81,18 +80,17 @@ def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: dateti
     return [SampleQuestion(words(f"open.{kind}")), *asked, SampleQuestion(done)]
 
 
-async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str, test: bool = False) -> Bot:
+async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str, test: bool = False) -> Bot:
     """Apply a file to a bot; what it does not name stays. Raises `bot_file_invalid` with all faults, each with line and column.
 
     With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
     """
-    state, before = await bots.resolve(services, caller, bot)
-    differing = await _differing(services, before, file, text)
+    differing = await _differing(services, bot, file, text)
     if test:
-        await _test(services, before._replace(**differing))
+        await _test(services, bot._replace(**differing))
     if not differing:
-        return before
-    return state.update_bot(await stored.update(services.db, before, {**differing, "updated_at": services.clock()}))
+        return bot
+    return await bots.update(services, bot, differing)
 
 
 async def _test(services: Services, bot: Bot) -> None:
@@ -111,11 +109,10 @@ class BotDifferences(NamedTuple):
     lines: list[str]
 
 
-async def compare(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> BotDifferences:
+async def compare(services: Services, _: Caller, *, bot: Bot, file: str, text: str) -> BotDifferences:
     """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
-    _, before = await bots.resolve(services, caller, bot)
-    after = before._replace(**await _differing(services, before, file, text))
-    lines = await services.threads.run(lambda: list(unified_diff(_written(before), _written(after), n=2, lineterm="")), before.account_id)
+    after = bot._replace(**await _differing(services, bot, file, text))
+    lines = await services.threads.run(lambda: list(unified_diff(_written(bot), _written(after), n=2, lineterm="")), bot.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
 
 
@@ -140,7 +137,7 @@ async def change(
     services: Services,
     caller: Caller,
     *,
-    bot: str,
+    bot: Bot,
     hours: dict[str, str] | None = None,
     **settings: object,
 ) -> Bot:
@@ -152,19 +149,18 @@ async def change(
     """
     parts = ("closed", "form_of_address", "texts", "forms", "suggestions", "tests")
     given = {part: value for part in parts if (value := settings.pop(part, None)) is not None}
-    _, before = await bots.resolve(services, caller, bot)
     faults, profile = refusals.Faults(), None
     with faults:
         bots.checked(services.config.models, settings)
     if hours is not None:
         with faults:
             try:
-                settings["opening_hours"] = opening_hours.of_days({**opening_hours.by_day(before.opening_hours or ""), **hours})
+                settings["opening_hours"] = opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
             except opening_hours.OpeningHoursError as fault:
                 raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
     if given:
         with faults:
-            profile = _profile(services, before, given)
+            profile = _profile(services, bot, given)
     faults.refuse()
     return await bots.change(services, caller, bot=bot, profile=profile, **settings)
 
@@ -187,21 +183,19 @@ def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> Profile:
     return profiles.load(changes["profile"])
 
 
-async def close(services: Services, caller: Caller, *, bot: str, first: str, last: str = "", note: str = "") -> Bot:
+async def close(services: Services, caller: Caller, *, bot: Bot, first: str, last: str = "", note: str = "") -> Bot:
     """Add days on which the business is closed, in place of those that begin on the same day. Without `last` it is one day."""
-    others = await _closed_otherwise(services, caller, bot, first)
-    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *others])
+    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *_closed_otherwise(bot, first)])
 
 
-async def reopen(services: Services, caller: Caller, *, bot: str, first: str) -> Bot:
+async def reopen(services: Services, caller: Caller, *, bot: Bot, first: str) -> Bot:
     """Remove the closed days that begin on a day."""
-    return await change(services, caller, bot=bot, closed=await _closed_otherwise(services, caller, bot, first))
+    return await change(services, caller, bot=bot, closed=_closed_otherwise(bot, first))
 
 
-async def _closed_otherwise(services: Services, caller: Caller, bot: str, first: str) -> list[str]:
+def _closed_otherwise(bot: Bot, first: str) -> list[str]:
     """Return the closed days but those that begin on a day."""
-    profile = profiles.load((await bots.show(services, caller, bot=bot)).profile)
-    return [str(days) for days in profile.closed if str(days.first) != first.strip()]
+    return [str(days) for days in profiles.load(bot.profile).closed if str(days.first) != first.strip()]
 
 
 def _merged(before: Mapping[str, Mapping[str, str]], texts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

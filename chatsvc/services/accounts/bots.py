@@ -23,13 +23,12 @@ _TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 10
 _PHONE = re.compile(r"\+?[\d \u00a0()./-]{3,40}")
 
 
-async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[AccountState, Bot]:
-    """Look up a bot in the caller's scope, with its account; raises `bot_not_found`."""
-    account_id = await owners.account_of(services.db, "bot", bot_id, caller.scope.accounts)
-    state = await services.account_cache.account(account_id) if account_id else None
-    if state is None or bot_id not in state.bots:
+async def resolve(services: Services, caller: Caller, bot_id: str) -> Bot:
+    """Look up a bot in the caller's scope; raises `bot_not_found`."""
+    bot = await services.account_cache.bot(await owners.account_of(services.db, "bot", bot_id, caller.scope.accounts), bot_id)
+    if bot is None:
         raise refusals.bot_not_found(bot=bot_id)
-    return state, state.bots[bot_id]
+    return bot
 
 
 def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, object]:
@@ -136,44 +135,51 @@ async def list_all(
     return ResultPage([bot for bot, _ in page.items], page.next)
 
 
-async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
+async def show(_: Services, __: Caller, *, bot: Bot) -> Bot:
     """Show one bot with its settings."""
-    return (await resolve(services, caller, bot))[1]
+    return bot
 
 
-async def change(services: Services, caller: Caller, *, bot: str, profile: Profile | None = None, **settings: object) -> Bot:
+async def change(services: Services, _: Caller, *, bot: Bot, profile: Profile | None = None, **settings: object) -> Bot:
     """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
-    state, before = await resolve(services, caller, bot)
     changes = checked(services.config.models, settings)
     if profile is not None:
         changes["profile"] = profile.dump()
     if not changes:
         raise refusals.nothing_to_change()
-    changes["updated_at"] = services.clock()
-    return state.update_bot(await stored.update(services.db, before, changes))
+    return await update(services, bot, changes)
 
 
-async def activate(services: Services, caller: Caller, *, bot: str) -> Bot:
+async def update(services: Services, bot: Bot, changes: Mapping[str, object]) -> Bot:
+    """Write changed columns of a bot; raises `bot_not_found`."""
+    state = await services.account_cache.account(bot.account_id)
+    if state is None or bot.id not in state.bots:
+        raise refusals.bot_not_found(bot=bot.id)
+    return state.update_bot(await stored.update(services.db, bot, {**changes, "updated_at": services.clock()}))
+
+
+async def activate(services: Services, caller: Caller, *, bot: Bot) -> Bot:
     """Make the bot accept messages."""
     return await change(services, caller, bot=bot, active=True)
 
 
-async def deactivate(services: Services, caller: Caller, *, bot: str) -> Bot:
+async def deactivate(services: Services, caller: Caller, *, bot: Bot) -> Bot:
     """Make the bot reject messages with 409 `chatbot_inactive`."""
     return await change(services, caller, bot=bot, active=False)
 
 
-async def delete(services: Services, caller: Caller, *, bot: str) -> Bot:
+async def delete(services: Services, _: Caller, *, bot: Bot) -> Bot:
     """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
-    state, chatbot = await resolve(services, caller, bot)
-    state.update_bot(await stored.update(services.db, chatbot, {"active": False, "updated_at": services.clock()}))
-    while await stored.delete(services.db, chatbot):
+    await update(services, bot, {"active": False})
+    while await stored.delete(services.db, bot):
         pass
-    state.bots.pop(bot, None)
+    state = await services.account_cache.account(bot.account_id)
+    if state is not None:
+        state.bots.pop(bot.id, None)
     services.account_cache.unanswered.clear()
-    services.knowledge.invalidate(bot)
-    services.channels.changed(bot)
-    return chatbot
+    services.knowledge.invalidate(bot.id)
+    services.channels.changed(bot.id)
+    return bot
 
 
 def find(state: AccountState, chatbot_id: str) -> Bot:

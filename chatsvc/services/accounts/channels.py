@@ -10,8 +10,9 @@ from typing import NamedTuple
 from chatsvc.domain import channels, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
+from chatsvc.domain.models import Bot
 from chatsvc.domain.platforms import CheckSetting, Platform, optional_text
-from chatsvc.services.accounts import accounts, bots, channel_secrets
+from chatsvc.services.accounts import accounts, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
@@ -25,22 +26,21 @@ class Snippet(NamedTuple):
     snippet: str
 
 
-async def put(services: Services, caller: Caller, *, bot: str, channel: str, **settings: object) -> SetChannel:
+async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settings: object) -> SetChannel:
     """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
 
     `settings` are those of _WEB or of the platform; the logo is a picture in base64. Raises Refused for ones that are impossible,
     missing, or another channel's.
     """
     _known(channel)
-    _, chatbot = await bots.resolve(services, caller, bot)
     given = {name: value for name, value in settings.items() if value is not None}
     platform = services.platforms.get(channel)
     fitting = {*platform.settings, *platform.secrets} if platform else _WEB
     unfitting = [name for name in given if name not in fitting]
     if unfitting:
         raise refusals.channel_setting_unfitting(channel=channel, settings=unfitting)
-    before = (await services.channels.of_bot(chatbot.id)).get(channel)
-    after, secrets = _merged(services, chatbot.id, channel, before, given)
+    before = (await services.channels.of_bot(bot.id)).get(channel)
+    after, secrets = _merged(services, bot.id, channel, before, given)
     warning = await _confirm(services, platform, after, secrets) if platform else None
     text = json.dumps(secrets)
     try:
@@ -48,8 +48,8 @@ async def put(services: Services, caller: Caller, *, bot: str, channel: str, **s
     except stored.IdentityTaken:
         raise refusals.channel_taken(channel=channel) from None
     finally:
-        services.channels.changed(chatbot.id)
-    return SetChannel(written, warning, callback_url(services, channel, chatbot.id))
+        services.channels.changed(bot.id)
+    return SetChannel(written, warning, callback_url(services, channel, bot.id))
 
 
 def callback_url(services: Services, channel: str, bot_id: str) -> str | None:
@@ -162,29 +162,29 @@ async def _confirm(services: Services, platform: Platform, channel: Channel, sec
     return f"{channel.channel} could not confirm the token: {fault}" if fault else None
 
 
-async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Channel]:
+async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Channel]:
     """List the channels of a bot."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return [sealed.channel for sealed in await stored.of_bot(services.db, chatbot.id)]
+    return [sealed.channel for sealed in await stored.of_bot(services.db, bot.id)]
 
 
-async def _find(services: Services, caller: Caller, bot: str, channel: str) -> Channel:
+async def _find(services: Services, bot: Bot, channel: str) -> Channel:
     _known(channel)
-    match = next((listed for listed in await list_all(services, caller, bot=bot) if listed.channel == channel), None)
+    sealed = await stored.of_bot(services.db, bot.id)
+    match = next((listed.channel for listed in sealed if listed.channel.channel == channel), None)
     if match is None:
-        raise refusals.channel_not_found(bot=bot, channel=channel)
+        raise refusals.channel_not_found(bot=bot.id, channel=channel)
     return match
 
 
-async def pause(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
+async def pause(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
     """Pause a channel. Visitors get the sentence for a closed channel, and operators' replies are refused."""
-    before = await _find(services, caller, bot, channel)
+    before = await _find(services, bot, channel)
     return await _set_state(services, before, before.state if before.state == NEEDS_SECRET else PAUSED)
 
 
-async def resume(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
+async def resume(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
     """Resume a paused channel; raises `channel_secret_missing` for one that was imported without its secrets."""
-    before = await _find(services, caller, bot, channel)
+    before = await _find(services, bot, channel)
     if before.state == NEEDS_SECRET:
         raise refusals.channel_secret_missing(bot=before.bot_id, channel=channel)
     return await _set_state(services, before, ACTIVE)
@@ -199,9 +199,9 @@ async def _set_state(services: Services, channel: Channel, state: str) -> Channe
     return after
 
 
-async def remove(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
+async def remove(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
     """Remove a channel with its secrets; its conversations stay."""
-    before = await _find(services, caller, bot, channel)
+    before = await _find(services, bot, channel)
     removed = await stored.remove(services.db, before)
     services.channels.changed(before.bot_id)
     if not removed:
@@ -209,9 +209,9 @@ async def remove(services: Services, caller: Caller, *, bot: str, channel: str) 
     return before
 
 
-async def snippet(services: Services, caller: Caller, *, bot: str) -> Snippet:
+async def snippet(services: Services, _: Caller, *, bot: Bot) -> Snippet:
     """Return the line of HTML that embeds the widget. Raises `channel_not_found` before the channel is set."""
-    widget = await _find(services, caller, bot, WEB)
+    widget = await _find(services, bot, WEB)
     color = widget.text("color")
     attributes = f' data-bot="{widget.bot_id}"' + (f' data-color="{color}"' if color else "")
     return Snippet(f'<script src="{escape(services.config.server.public_url.rstrip("/"))}/widget.js"{attributes} async></script>')

@@ -13,7 +13,7 @@ from chatsvc.domain.models import REQUEST_STATUSES, Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
-from chatsvc.services.accounts import bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
 from chatsvc.store import deliveries, sealing
@@ -33,18 +33,16 @@ def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettin
     return WebhookSettings(webhook.bot_id, webhook.url, webhook.events, webhook.created_at, webhook.updated_at, signing_key)
 
 
-async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, Webhook]:
-    _, bot = await bots.resolve(services, caller, bot_id)
+async def _find(services: Services, bot: Bot) -> Webhook:
     webhook = await stored.find(services.db, bot.id)
     if webhook is None:
         raise refusals.webhook_not_found(bot=bot.id)
-    return bot, webhook
+    return webhook
 
 
-async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
+async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[str], url: str | None = None) -> WebhookSettings:
     """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent."""
-    state, chatbot = await bots.resolve(services, caller, bot)
-    plans = with_webhooks(services.config.plans)
+    state, plans = await accounts.resolve(services, caller, bot.account_id), with_webhooks(services.config.plans)
     if state.account.plan not in plans:
         raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(plans))
     wanted = tuple(event for event in SUBSCRIBED if event in events)
@@ -63,30 +61,30 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
                 raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     faults.refuse()
     key, now = webhooks.generate_signing_key(), services.clock()
-    new = Webhook(chatbot.id, url, wanted, b"", now, now)
-    webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
+    new = Webhook(bot.id, url, wanted, b"", now, now)
+    webhook, is_new = await stored.put(services.db, new, _seal(services, key, bot.id))
     return _settings(webhook, key if is_new else None)
 
 
-async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+async def show(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
     """Show a bot's webhook, without its signing key."""
-    return _settings((await _find(services, caller, bot))[1])
+    return _settings(await _find(services, bot))
 
 
-async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+async def rotate(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
     """Replace the signing key. The new one is shown this once and signs every later delivery."""
-    chatbot, _ = await _find(services, caller, bot)
+    await _find(services, bot)
     key = webhooks.generate_signing_key()
-    changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
+    changed = await stored.rotate(services.db, bot.id, _seal(services, key, bot.id), services.clock())
     if changed is None:
-        raise refusals.webhook_not_found(bot=chatbot.id)
+        raise refusals.webhook_not_found(bot=bot.id)
     return _settings(changed, key)
 
 
-async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+async def remove(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
     """Remove a bot's webhook; pending events are recorded as failed (`webhook_removed`)."""
-    chatbot, webhook = await _find(services, caller, bot)
-    await stored.remove(services.db, chatbot.id, services.clock())
+    webhook = await _find(services, bot)
+    await stored.remove(services.db, bot.id, services.clock())
     return _settings(webhook)
 
 
@@ -103,18 +101,18 @@ async def _sent(services: Services, attempt_id: str, sending: Sending | None) ->
     return (await _find_attempt(services, attempt_id, None)).attempt
 
 
-async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
+async def test(services: Services, _: Caller, *, bot: Bot) -> Attempt:
     """Send a test event now and return the recorded attempt."""
-    chatbot, webhook = await _find(services, caller, bot)
+    webhook = await _find(services, bot)
     if webhook.url is None:
-        raise refusals.webhook_pulled(bot=chatbot.id)
+        raise refusals.webhook_pulled(bot=bot.id)
     now = services.clock()
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
-    event = Event(0, chatbot.id, TEST, request.id, data, now)
+    event = Event(0, bot.id, TEST, request.id, data, now)
     sending = await deliveries.send_test(services.db, event, now, services.webhooks.terms)
     if sending is None:
-        raise refusals.bot_not_found(bot=bot)
+        raise refusals.bot_not_found(bot=bot.id)
     return await _sent(services, *sending)
 
 
@@ -122,7 +120,7 @@ async def attempts(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
+    bot: Bot | None = None,
     status: str | None = None,
     event: str | None = None,
     limit: int = paging.DEFAULT,
@@ -133,10 +131,9 @@ async def attempts(
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     if event is not None and event not in (*SUBSCRIBED, TEST):
         raise refusals.event_unknown(event=event, events=[*SUBSCRIBED, TEST])
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     scope = caller.scope.accounts
-    rows = await deliveries.attempts(services.db, scope, chosen, limit + 1, *(position or ()), status=status, event=event)
+    rows = await deliveries.attempts(services.db, scope, bot.id if bot else None, limit + 1, *(position or ()), status=status, event=event)
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([attempt for attempt, _ in page.items], page.next)
 
@@ -165,11 +162,10 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 
 
 async def resend_failed(
-    services: Services, caller: Caller, *, since: str, bot: str | None = None, after: int = 0, limit: int = 100
+    services: Services, caller: Caller, *, since: str, bot: Bot | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
     """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    failed = await deliveries.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
+    failed = await deliveries.failed_since(services.db, caller.scope.accounts, bot.id if bot else None, instant_of(since), after)
     page, left = failed[:limit], len(failed[limit:])
     slots = {bot_id: asyncio.Semaphore(services.webhooks.most(bot_id)) for _, bot_id in page}
 
@@ -183,18 +179,18 @@ async def resend_failed(
 
 
 async def events(
-    services: Services, caller: Caller, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100
+    services: Services, _: Caller, *, bot: Bot, since: str | None = None, after: int = 0, limit: int = 100
 ) -> list[SignedEvent]:
     """List stored events of a bot as signed deliveries, for `webhook forward`."""
-    chatbot, webhook = await _find(services, caller, bot)
+    webhook = await _find(services, bot)
     start = instant_of(since) if since else 0
     try:
-        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", chatbot.id))
+        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", bot.id))
     except sealing.Unsealable:
-        raise refusals.signing_key_unusable(bot=chatbot.id) from None
+        raise refusals.signing_key_unusable(bot=bot.id) from None
     signed: list[SignedEvent] = []
-    for event in await deliveries.events_since(services.db, chatbot.id, start, after, limit):
+    for event in await deliveries.events_since(services.db, bot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
-        body = webhooks.build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
+        body = webhooks.build_request(event.event, delivery_id, event.created_at, bot.id, json.loads(event.data))
         signed.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), webhooks.sign(key, body)))
     return signed

@@ -138,7 +138,7 @@ async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxIte
     for item in items:
         if item.appointment is None or item.appointment.status == "done":
             continue
-        bot = (await bots.resolve(services, caller, item.bot_id))[1]
+        bot = await bots.resolve(services, caller, item.bot_id)
         language = await channel_messages.spoken(services, bot, (item.bot_id, item.channel, item.user_id), "")
         sentences[item.request.id] = {
             name: sentence(bot, language, name, None if name == "moved" else item.appointment) for name in DECISIONS
@@ -175,14 +175,14 @@ async def _item_of(services: Services, caller: Caller, record: str) -> tuple[Inb
     item = await inbox.find(services.db, caller.scope.accounts, record)
     if item is None:
         raise refusals.appointment_not_found(appointment=record)
-    return item, (await bots.resolve(services, caller, item.bot_id))[1]
+    return item, await bots.resolve(services, caller, item.bot_id)
 
 
 async def add(
     services: Services,
     caller: Caller,
     *,
-    bot: str,
+    bot: Bot,
     date: str,
     time: str,
     name: str,
@@ -191,7 +191,6 @@ async def add(
     message: str | None = None,
 ) -> InboxItem:
     """Note an appointment that the team has made, confirmed, in a conversation of its own; raises Refused."""
-    state, chatbot = await bots.resolve(services, caller, bot)
     now, record_id = services.clock(), str(uuid.uuid4())
     request = Request(
         id=str(uuid.uuid4()),
@@ -200,14 +199,14 @@ async def add(
         message=accounts.long_text(message or "", "message", MAX_MESSAGE, optional=True) or "",
         visitor_name=accounts.long_text(name or "", "name", contacts.MAX_NAME),
         visitor_email=normalised_email(email) if email else None,
-        visitor_phone=phone_of(phone, chatbot.country) if phone else None,
+        visitor_phone=phone_of(phone, bot.country) if phone else None,
         source_page_host="",
         created_at=now,
     )
-    move = _move(services, chatbot, None, date, time)
+    move = _move(services, bot, None, date, time)
     assert move is not None  # noqa: S101  # there is no appointment before that has this time
     appointment = Appointment(record_id, request, "confirmed", move.date, move.time, move.at, now)
-    opening = NewMessage(state.account.id, chatbot.id, "api", f"appointment-{record_id}", "", record_id, now)
+    opening = NewMessage(bot.account_id, bot.id, "api", f"appointment-{record_id}", "", record_id, now)
     await stored.add(services.db, opening, request, appointment)
     return await find(services, caller, record=record_id)
 

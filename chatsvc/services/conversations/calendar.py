@@ -11,7 +11,6 @@ from chatsvc.domain import times, visitor_tokens
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import Appointment
 from chatsvc.domain.models import Bot
-from chatsvc.services.accounts import bots
 from chatsvc.services.services import Services
 from chatsvc.store import appointments as stored_appointments
 from chatsvc.store import bots as stored
@@ -35,9 +34,9 @@ class CalendarAddress(NamedTuple):
     url: str
 
 
-async def show(services: Services, caller: Caller, *, bot: str, renew: bool = False) -> CalendarAddress:
+async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) -> CalendarAddress:
     """Return the address of a bot's feed; with `renew` a new one, and the old one is no more."""
-    bot_id = (await bots.resolve(services, caller, bot))[1].id
+    bot_id = bot.id
     generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, bot_id)
     token = visitor_tokens.sign(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
     return CalendarAddress(f"{services.config.server.public_url}{PATH}{token}{SUFFIX}")

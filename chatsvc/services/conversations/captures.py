@@ -12,7 +12,7 @@ from chatsvc.domain.captures import KINDS, UNASSIGNED, Appointment, Captured, In
 from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, Bot
 from chatsvc.domain.operators import Operator
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
 from chatsvc.store import inbox, operators, owners, today
 from chatsvc.store.captures import CaptureChange
@@ -92,7 +92,7 @@ async def list_inbox(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
+    bot: Bot | None = None,
     status: str | None = None,
     kind: str | None = None,
     assignee: str | None = None,
@@ -108,7 +108,7 @@ async def list_inbox(
     """
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    chosen = bot.id if bot else None
     terms = search_words.terms(q) if q and q.strip() else []
     charged = None  # the filter of the store: an operator's id, "" for nobody's, None for all
     if assignee:
@@ -127,14 +127,14 @@ async def export_inbox(services: Services, caller: Caller, **filters: Any) -> As
 
 
 async def list_requests(
-    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services, caller: Caller, *, bot: Bot | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
     """List the requests of one bot, or of the caller's scope, with the changes that follow them."""
     return await list_inbox(services, caller, bot=bot, kind="all", limit=limit, after=after)
 
 
 async def list_appointments(
-    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services, caller: Caller, *, bot: Bot | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
     """List the appointments of one bot, or of the caller's scope, newest first. Such a page may be short although more follow."""
     page = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)

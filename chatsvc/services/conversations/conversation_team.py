@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from chatsvc.domain import contacts, paging, refusals
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.models import KNOWN, Conversation, Note, Person, SavedReply
+from chatsvc.domain.models import KNOWN, Bot, Conversation, Note, Person, SavedReply
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Faults
 from chatsvc.domain.times import DAY_MS
-from chatsvc.services.accounts import accounts, bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import appointments
 from chatsvc.services.conversations.conversations import resolve, terms_of
 from chatsvc.services.services import Services
@@ -144,7 +144,7 @@ async def list_people(
     caller: Caller,
     *,
     q: str | None = None,
-    bot: str | None = None,
+    bot: Bot | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[KnownVisitor]:
@@ -153,7 +153,7 @@ async def list_people(
     The same person is one, on the page of his or her newest conversation, or with words on each page. A page may be short although more
     follow.
     """
-    bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    bot_id = bot.id if bot else None
     terms = terms_of(q) if q else []
     if q and q.strip() and not terms:
         return ResultPage([], None)

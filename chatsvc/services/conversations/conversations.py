@@ -11,7 +11,7 @@ from chatsvc.domain.models import BACK, MISSED, OPERATOR, RESOLVED, SNOOZED, STA
 from chatsvc.domain.paging import Listing, Position, ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
-from chatsvc.services.accounts import bots
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team, mails, platforms, search_queries
@@ -41,7 +41,8 @@ async def page(
 async def resolve(services: Services, caller: Caller, conversation: str) -> tuple[Conversation, AccountState, Bot]:
     """Look up a conversation in the caller's scope, with its account and its bot; raises Refused."""
     shown = (await stored.find(services.db, caller.scope.accounts, conversation)).conversation
-    return shown, *await bots.resolve(services, caller, shown.chatbot_id)
+    bot = await bots.resolve(services, caller, shown.chatbot_id)
+    return shown, await accounts.resolve(services, caller, bot.account_id), bot
 
 
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
@@ -89,7 +90,7 @@ async def _filter(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
+    bot: Bot | None = None,
     channel: str | None = None,
     q: str | None = None,
     captured: bool = False,
@@ -102,7 +103,7 @@ async def _filter(
     A user_id with a digit, as it is, selects that visitor alone. captured: only conversations with a request. status: one of
     domain.models.STATUSES.
     """
-    bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    bot_id = bot.id if bot else None
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     terms = terms_of(q) if q else []
@@ -157,7 +158,7 @@ async def export(
     services: Services,
     caller: Caller,
     *,
-    bot: str | None = None,
+    bot: Bot | None = None,
     conversation: str | None = None,
     after: Sequence[object] | None = None,
 ) -> TranscriptPage:
@@ -167,7 +168,7 @@ async def export(
             thread = await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED)
         parts, behind = [stored.Part(*thread, begins=True, ends=True)], None
     else:
-        bot_id = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+        bot_id = bot.id if bot else None
         position = stored.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
         parts, behind = await stored.walk(services.db, caller.scope.accounts, bot_id, position)
     shown = [part.conversation for part in parts if part.conversation is not None]

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.services.accounts import accounts, bots
+from chatsvc.domain.models import Bot
+from chatsvc.services.accounts import accounts
 from chatsvc.services.messages.conversation_locks import Busy
 from chatsvc.services.services import Services
 from chatsvc.store import erasure as stored
@@ -22,16 +23,13 @@ class ErasedVisitor(NamedTuple):
     erased: Erased
 
 
-async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | None = None, account: str | None = None) -> ErasedVisitor:
+async def erase(services: Services, caller: Caller, *, user_id: str, bot: Bot | None = None, account: str | None = None) -> ErasedVisitor:
     """Erase all records of a visitor, with one bot or all bots of an account.
 
     Counts and usage remain, since they hold no visitor. Raises Refused for a missing bot, and `visitor_busy` when an answer to the
     visitor takes too long to wait for; a second call continues.
     """
-    if bot is not None:
-        erasing = [(await bots.resolve(services, caller, bot))[1].id]
-    else:
-        erasing = [*(await accounts.resolve(services, caller, account)).bots]
+    erasing = [bot.id] if bot is not None else list((await accounts.resolve(services, caller, account)).bots)
     began, erased = services.clock(), Erased()
     try:
         for bot_id in erasing:

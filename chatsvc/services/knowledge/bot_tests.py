@@ -14,7 +14,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.engines import EngineError, Turn
-from chatsvc.services.accounts import bot_files, bots
+from chatsvc.services.accounts import bot_files
 from chatsvc.services.services import Services
 from chatsvc.store import bots as stored
 
@@ -68,15 +68,14 @@ def outcomes(bot: Bot, index: Knowledge, now_ms: int) -> list[BotTestOutcome]:
     return results
 
 
-async def run(services: Services, caller: Caller, *, bot: str, keep: bool = False) -> list[BotTestOutcome]:
+async def run(services: Services, caller: Caller, *, bot: Bot, keep: bool = False) -> list[BotTestOutcome]:
     """Run a bot's tests. With `keep` the run is added to the bot's latest runs; nothing else is stored."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    index = await services.knowledge.of(chatbot)
-    results = await services.offload(lambda: outcomes(chatbot, index, services.clock()))
+    index = await services.knowledge.of(bot)
+    results = await services.offload(lambda: outcomes(bot, index, services.clock()))
     if keep and results:
         failed = [outcome.ask for outcome in results if not outcome.passed]
         by = caller.actor.name or caller.actor.id
-        await stored.add_run(services.db, chatbot.id, BotTestRun(services.clock(), by, len(results), len(failed), failed))
+        await stored.add_run(services.db, bot.id, BotTestRun(services.clock(), by, len(results), len(failed), failed))
     return results
 
 
@@ -88,24 +87,21 @@ class ShownTests(NamedTuple):
     runs: Sequence[BotTestRun]
 
 
-async def show(services: Services, caller: Caller, *, bot: str) -> ShownTests:
+async def show(services: Services, _: Caller, *, bot: Bot) -> ShownTests:
     """Show a bot's tests and its latest runs."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return ShownTests(chatbot, tests_of(chatbot), await stored.latest_runs(services.db, chatbot.id))
+    return ShownTests(bot, tests_of(bot), await stored.latest_runs(services.db, bot.id))
 
 
-async def add(services: Services, caller: Caller, *, bot: str, **given: Any) -> Bot:
+async def add(services: Services, caller: Caller, *, bot: Bot, **given: Any) -> Bot:
     """Add a test with the fields of a bot's file. Raises `bot_settings_invalid` with all faults."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    tests = [*(test.values() for test in tests_of(chatbot)), given]
-    return await bot_files.change(services, caller, bot=chatbot.id, tests=tests)
+    tests = [*(test.values() for test in tests_of(bot)), given]
+    return await bot_files.change(services, caller, bot=bot, tests=tests)
 
 
-async def remove(services: Services, caller: Caller, *, bot: str, test: str) -> Bot:
+async def remove(services: Services, caller: Caller, *, bot: Bot, test: str) -> Bot:
     """Remove a test by its id; raises `test_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    tests = tests_of(chatbot)
+    tests = tests_of(bot)
     left = [other.values() for other in tests if other.id != test]
     if len(left) == len(tests):
         raise refusals.test_not_found(test=test)
-    return await bot_files.change(services, caller, bot=chatbot.id, tests=left)
+    return await bot_files.change(services, caller, bot=bot, tests=left)

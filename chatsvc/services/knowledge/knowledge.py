@@ -14,7 +14,6 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
 from chatsvc.domain.models import Bot, ChangeContent, ChangeOrigin, Entry, KnowledgeChange, Synonyms
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.accounts import bots
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge as stored
 from chatsvc.store import knowledge_changes as changes
@@ -46,18 +45,17 @@ def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
     return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
 
 
-async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
+async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[dict[str, Any]]) -> Addition:
     """Add files as `read_files` returns them, in place of earlier ones of their names, in one transaction; raises `files_same_name`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise refusals.files_same_name(names=twice)
     added = [from_file(file) for file in files]
-    gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller))
-    services.knowledge.invalidate(chatbot.id)
+    gone = await stored.replace(services.db, bot.id, added, origin_of(services, caller))
+    services.knowledge.invalidate(bot.id)
     done = [FileChange(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
-    return Addition(chatbot.id, done)
+    return Addition(bot.id, done)
 
 
 async def read_files(
@@ -88,32 +86,28 @@ def from_file(file: dict[str, Any]) -> stored.FromFile:
     )
 
 
-async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
+async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Entry]:
     """List all entries of a bot."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return await stored.entries(services.db, chatbot.id)
+    return await stored.entries(services.db, bot.id)
 
 
-async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+async def show(services: Services, _: Caller, *, bot: Bot, entry: str) -> Entry:
     """Show one entry; raises `entry_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    present = (await stored.some(services.db, chatbot.id, [entry])).get(entry)
+    present = (await stored.some(services.db, bot.id, [entry])).get(entry)
     if present is None:
         raise refusals.entry_not_found(entry=entry)
     return present
 
 
-async def export(services: Services, caller: Caller, *, bot: str) -> stored.Whole:
+async def export(services: Services, _: Caller, *, bot: Bot) -> stored.Whole:
     """Export all entries and synonyms of a bot."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return await stored.whole(services.db, chatbot.id)
+    return await stored.whole(services.db, bot.id)
 
 
-async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+async def remove(services: Services, caller: Caller, *, bot: Bot, entry: str) -> Entry:
     """Remove one entry; raises `entry_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    gone = await stored.remove(services.db, chatbot.id, entry, origin_of(services, caller))
-    services.knowledge.invalidate(chatbot.id)
+    gone = await stored.remove(services.db, bot.id, entry, origin_of(services, caller))
+    services.knowledge.invalidate(bot.id)
     if gone is None:
         raise refusals.entry_not_found(entry=entry)
     return gone
@@ -123,7 +117,7 @@ async def put(
     services: Services,
     caller: Caller,
     *,
-    bot: str,
+    bot: Bot,
     question: str,
     answer: str,
     alt: Sequence[str] = (),
@@ -135,17 +129,16 @@ async def put(
     Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, then to that of its text, then to
     the bot's.
     """
-    _, chatbot = await bots.resolve(services, caller, bot)
-    written = draft(chatbot, question, answer, alt, language)
+    written = draft(bot, question, answer, alt, language)
     if entry is None:
-        created = await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
-        services.knowledge.invalidate(chatbot.id)
+        created = await stored.create(services.db, bot.id, written._replace(id=str(uuid.uuid4())), origin_of(services, caller))
+        services.knowledge.invalidate(bot.id)
         return created
 
     def edited(before: Entry) -> Entry:
         return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
 
-    return await _edit(services, caller, chatbot, entry, edited)
+    return await _edit(services, caller, bot, entry, edited)
 
 
 async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, edit: Callable[[Entry], Entry]) -> Entry:
@@ -187,43 +180,39 @@ async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry:
 
 
 async def history(
-    services: Services, caller: Caller, *, bot: str, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services, _: Caller, *, bot: Bot, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[KnowledgeChange]:
     """List the changes to a bot's knowledge, newest first."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
-    rows = await changes.page(services.db, chatbot.id, limit + 1, *(position or ()))
+    rows = await changes.page(services.db, bot.id, limit + 1, *(position or ()))
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([change for change, _ in page.items], page.next)
 
 
-async def show_change(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+async def show_change(services: Services, _: Caller, *, bot: Bot, change: str) -> ChangeContent:
     """Show a change with the entries before and after it; raises `change_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    content = await changes.find(services.db, chatbot.id, change)
+    content = await changes.find(services.db, bot.id, change)
     if content is None:
         raise refusals.change_not_found(change=change)
     return content
 
 
-async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+async def undo(services: Services, caller: Caller, *, bot: Bot, change: str) -> ChangeContent:
     """Take a change back, as a change of its own; raises `change_not_found` and `change_not_undoable`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     origin = origin_of(services, caller)
     try:
-        done = await changes.undo(services.db, chatbot.id, change, origin)
+        done = await changes.undo(services.db, bot.id, change, origin)
     except changes.NotUndoable:
         raise refusals.change_not_undoable(change=change) from None
     if not done:
         raise refusals.change_not_found(change=change)
-    services.knowledge.invalidate(chatbot.id)
+    services.knowledge.invalidate(bot.id)
     return await show_change(services, caller, bot=bot, change=origin.id)
 
 
-async def search(services: Services, caller: Caller, *, bot: str, questions: Sequence[str]) -> list[QuestionResult]:
+async def search(services: Services, _: Caller, *, bot: Bot, questions: Sequence[str]) -> list[QuestionResult]:
     """Search a bot's knowledge for each question, as the knowledge engine does."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    index = cast("KnowledgeIndex", await services.knowledge.of(chatbot))
+    index = cast("KnowledgeIndex", await services.knowledge.of(bot))
 
     def work() -> list[QuestionResult]:
         results = []
@@ -265,13 +254,12 @@ class Pieces(NamedTuple):
 Upload = Callable[[], Sequence[tuple[str, bytes]]]  # read when it is its turn
 
 
-async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str, bytes] | Upload, source: str = "") -> Pieces:
+async def split(services: Services, caller: Caller, *, bot: Bot, file: tuple[str, bytes] | Upload, source: str = "") -> Pieces:
     """Split a file (name and content) as an import would, beside the present entries of its source.
 
     `source` is the name under which it is imported, by default that of the file. Raises `files_invalid` and `too_many_pieces`.
     """
-    _, chatbot = await bots.resolve(services, caller, bot)
-    (read,) = await read_files(services, chatbot, file if callable(file) else [file])
+    (read,) = await read_files(services, bot, file if callable(file) else [file])
     entries: list[Any] = sorted(read["entries"], key=lambda entry: entry[5])  # as they stand in the text
     if len(entries) > MOST_PIECES:
         raise refusals.too_many_pieces(count=len(entries), most=MOST_PIECES)
@@ -280,11 +268,10 @@ async def split(services: Services, caller: Caller, *, bot: str, file: tuple[str
     return compared._replace(synonyms=[tuple(words) for words, _ in read["synonyms"]])
 
 
-async def compare_pieces(services: Services, caller: Caller, *, bot: str, source: str, pieces: Sequence[Piece]) -> Pieces:
+async def compare_pieces(services: Services, _: Caller, *, bot: Bot, source: str, pieces: Sequence[Piece]) -> Pieces:
     """Find for each piece the present entry of its source with the same question."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     present: dict[str, list[Entry]] = {}
-    for entry in await stored.entries(services.db, chatbot.id):
+    for entry in await stored.entries(services.db, bot.id):
         if entry.source == source:
             present.setdefault(entry.question, []).append(entry)
     # Entries with the same question stand for each other in their order.
@@ -309,7 +296,7 @@ async def import_pieces(
     services: Services,
     caller: Caller,
     *,
-    bot: str,
+    bot: Bot,
     source: str,
     pieces: Sequence[Piece],
     keep: Sequence[str] = (),
@@ -319,8 +306,7 @@ async def import_pieces(
 
     A changed text keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
     """
-    _, chatbot = await bots.resolve(services, caller, bot)
-    gathering = Gathering(source, "piece", chatbot.language)
+    gathering = Gathering(source, "piece", bot.language)
     for number, piece in enumerate(pieces, start=1):
         for text in (piece.question, piece.answer, *piece.alt):
             gathering.text(number, text)
@@ -347,17 +333,16 @@ async def import_pieces(
         source, [*entries, *(entry for entry in compared.removed if entry.id in keep)], [Synonyms(words, source) for words in synonyms]
     )
     origin = origin_of(services, caller)
-    (replaced,) = await stored.replace(services.db, chatbot.id, [file], origin)
-    services.knowledge.invalidate(chatbot.id)
+    (replaced,) = await stored.replace(services.db, bot.id, [file], origin)
+    services.knowledge.invalidate(bot.id)
     return FileChange(source, len(file.entries), replaced)
 
 
-async def remove_source(services: Services, caller: Caller, *, bot: str, source: str) -> FileChange:
+async def remove_source(services: Services, caller: Caller, *, bot: Bot, source: str) -> FileChange:
     """Remove all entries and synonyms of a source; raises `source_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     origin = origin_of(services, caller)
-    gone = await stored.remove_source(services.db, chatbot.id, source, origin)
-    services.knowledge.invalidate(chatbot.id)
+    gone = await stored.remove_source(services.db, bot.id, source, origin)
+    services.knowledge.invalidate(bot.id)
     if not gone:
         raise refusals.source_not_found(source=source)
     return FileChange(source, 0, gone)

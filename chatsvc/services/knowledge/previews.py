@@ -26,7 +26,7 @@ from chatsvc.domain.models import MAY_SEND, Bot, Entry
 from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.domain.websites import Site
 from chatsvc.engines import EngineError
-from chatsvc.services.accounts import bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import bot_tests, knowledge, knowledge_work
 from chatsvc.services.services import Services
@@ -220,9 +220,9 @@ class Computations:
 
 async def begin(
     services: Services,
-    caller: Caller,
+    _: Caller,
     *,
-    bot: str,
+    bot: Bot,
     question: str | None = None,
     answer: str = "",
     alt: Sequence[str] = (),
@@ -231,12 +231,11 @@ async def begin(
     files: Sequence[dict[str, Any]] | None = None,
 ) -> Computation:
     """Preview a change: files, a written entry (`question`), or the removal of `entry`. Raises `entry_invalid` and `entry_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    before = await stored.whole(services.db, chatbot.id)
+    before = await stored.whole(services.db, bot.id)
     if files is not None:
         added = await services.offload(lambda: [knowledge.from_file(file) for file in files])
-        return await compare(services, chatbot, before, await stored.with_files(services.db, chatbot.id, added), files=files)
-    written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
+        return await compare(services, bot, before, await stored.with_files(services.db, bot.id, added), files=files)
+    written = None if question is None else knowledge.draft(bot, question, answer, alt, language)
     entries = {present.id: present for present in before.entries}
     if entry is not None and entry not in entries:
         raise refusals.entry_not_found(entry=entry)
@@ -246,7 +245,7 @@ async def begin(
     elif entry is None:
         raise refusals.nothing_to_change()
     removed = entries.pop(entry) if entry is not None and written is None else None
-    return await compare(services, chatbot, before, before._replace(entries=list(entries.values())), entry=written, removed=removed)
+    return await compare(services, bot, before, before._replace(entries=list(entries.values())), entry=written, removed=removed)
 
 
 async def compare(services: Services, bot: Bot, before: Whole, after: Whole, *, phrasings: bool = True, **draft: Any) -> Computation:
@@ -262,22 +261,20 @@ def work_of(kind: str, bot: Bot, *versions: Whole, **given: object) -> Mapping[s
     return {"kind": kind, "bot": bot._replace(instructions=None, description=None)._asdict(), "versions": versions, **given}
 
 
-async def show(services: Services, caller: Caller, *, bot: str, preview: str) -> Computation:
+async def show(services: Services, _: Caller, *, bot: Bot, preview: str) -> Computation:
     """Show a preview or a check with its progress; raises `preview_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    computation = services.part(Computations).find(chatbot.id, preview)
+    computation = services.part(Computations).find(bot.id, preview)
     if computation is None:
         raise refusals.preview_not_found(preview=preview)
     return computation
 
 
-async def lint(services: Services, caller: Caller, *, bot: str, everything: bool = False) -> Computation:
+async def lint(services: Services, _: Caller, *, bot: Bot, everything: bool = False) -> Computation:
     """Check a bot's knowledge for weak entries, in the background. `everything` searches for every phrasing, not only for a sample."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    whole = await stored.whole(services.db, chatbot.id)
-    computation = Computation(str(uuid.uuid4()), chatbot.id, "lint", entries=len(whole.entries))
+    whole = await stored.whole(services.db, bot.id)
+    computation = Computation(str(uuid.uuid4()), bot.id, "lint", entries=len(whole.entries))
     computation.questions = sum(1 + len(entry.alt) for entry in whole.entries)
-    return await services.part(Computations).run(chatbot.account_id, computation, work_of("lint", chatbot, whole, everything=everything))
+    return await services.part(Computations).run(bot.account_id, computation, work_of("lint", bot, whole, everything=everything))
 
 
 class Phrased(NamedTuple):
@@ -288,39 +285,38 @@ class Phrased(NamedTuple):
     phrasings: int
 
 
-async def phrase(services: Services, caller: Caller, *, bot: str, tier: str | None = None) -> Computation:
+async def phrase(services: Services, caller: Caller, *, bot: Bot, tier: str | None = None) -> Computation:
     """Let a model write phrasings for a bot's entries, in the background. `knowledge.preview_show` shows the draft and its preview.
 
     Without `tier` the bot's own tier writes them if it has a model, else the first one that has. Raises `tier_unknown` and
     `model_missing`, and `trial_account_inactive` where the account may not send messages.
     """
-    state, chatbot = await bots.resolve(services, caller, bot)
-    chosen = _tier(services, chatbot, tier)
+    state = await accounts.resolve(services, caller, bot.account_id)
+    chosen = _tier(services, bot, tier)
     if state.account.subscription_status not in MAY_SEND:
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
-    past = await past_questions(services, chatbot)
-    before = await stored.whole(services.db, chatbot.id)
-    computation = Computation(str(uuid.uuid4()), chatbot.id, "preview", questions=len(past))
+    past = await past_questions(services, bot)
+    before = await stored.whole(services.db, bot.id)
+    computation = Computation(str(uuid.uuid4()), bot.id, "preview", questions=len(past))
 
     async def work() -> Mapping[str, Any]:
-        computation.phrased = await _written(services, state, chatbot, chosen, before.entries[:MOST_ENTRIES], computation)
+        computation.phrased = await _written(services, state, bot, chosen, before.entries[:MOST_ENTRIES], computation)
         changed = {entry.id: entry for entry in computation.phrased}
         after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
-        return work_of("preview", chatbot, before, after, questions=past, now_ms=services.clock(), phrasings=True)
+        return work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=True)
 
-    return await services.part(Computations).run(chatbot.account_id, computation, work)
+    return await services.part(Computations).run(bot.account_id, computation, work)
 
 
-async def apply_phrasings(services: Services, caller: Caller, *, bot: str, preview: str) -> Phrased:
+async def apply_phrasings(services: Services, caller: Caller, *, bot: Bot, preview: str) -> Phrased:
     """Add the phrasings of a draft to the entries that still exist; raises `preview_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     computation = await show(services, caller, bot=bot, preview=preview)
-    done = Phrased(chatbot.id, 0, 0)
-    known = {entry.id: entry for entry in await stored.entries(services.db, chatbot.id)}
+    done = Phrased(bot.id, 0, 0)
+    known = {entry.id: entry for entry in await stored.entries(services.db, bot.id)}
     for entry in computation.phrased:
         if entry.id in known:
-            changed = await knowledge.add_phrasings(services, caller, chatbot, entry.id, entry.alt)
-            done = Phrased(chatbot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))
+            changed = await knowledge.add_phrasings(services, caller, bot, entry.id, entry.alt)
+            done = Phrased(bot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))
     return done
 
 

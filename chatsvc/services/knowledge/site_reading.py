@@ -331,7 +331,7 @@ class _Reading:
     async def _compared(self) -> tuple[SiteOutcome, dict[str, int]]:
         """Compare the site with the knowledge. Return the outcome, and how many entries each page has. Raises _ReadingFailed."""
         services, site = self._services, self._site
-        _, bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
+        bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
         applied = await stored.applied(services.db, site.id)
         pages = {url: page for url, page in self._known.items() if page.read_at >= site.started_at}
         current = await knowledge.entries(services.db, site.bot_id)

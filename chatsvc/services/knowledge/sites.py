@@ -39,9 +39,9 @@ class ShownSite(NamedTuple):
 
 async def add(
     services: Services,
-    caller: Caller,
+    _: Caller,
     *,
-    bot: str,
+    bot: Bot,
     url: str,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
@@ -50,7 +50,6 @@ async def add(
     review: bool = True,
 ) -> Site:
     """Add a website and begin to read it. Raises `target_refused`, `number_out_of_range`, `text_too_long` and `site_not_added`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
     for field, value, least, most in (("max_pages", max_pages, 1, websites.MAX_PAGES), ("every", every_days, 0, websites.MAX_DAYS)):
         if not least <= value <= most:
             raise refusals.number_out_of_range(field=f"site.{field}", most=most)
@@ -62,7 +61,7 @@ async def add(
         address = await services.website.check(with_https(url.strip()))
     except TargetRefused as refusal:
         raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
-    site = Site(str(uuid.uuid4()), chatbot.id, address, included, excluded, max_pages, every_days, review, started_at=services.clock())
+    site = Site(str(uuid.uuid4()), bot.id, address, included, excluded, max_pages, every_days, review, started_at=services.clock())
     if not await stored.create(services.db, site):
         raise refusals.site_not_added(url=address, most=stored.MOST_SITES)
     if services.node is not None:
@@ -70,17 +69,16 @@ async def add(
     return site
 
 
-async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Site]:
+async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Site]:
     """List the websites of a bot."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return await stored.of_bot(services.db, chatbot.id)
+    return await stored.of_bot(services.db, bot.id)
 
 
 async def _resolve(services: Services, caller: Caller, site_id: str) -> tuple[Bot, Site]:
     site = await stored.find(services.db, site_id)
     if site is None:
         raise refusals.site_not_found(site=site_id)
-    return (await bots.resolve(services, caller, site.bot_id))[1], site
+    return await bots.resolve(services, caller, site.bot_id), site
 
 
 async def state(services: Services, caller: Caller, *, site: str) -> Site:

@@ -14,7 +14,6 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
-from chatsvc.services.accounts import bots
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, knowledge_changes
@@ -189,17 +188,16 @@ class Cleared(NamedTuple):
     questions: int
 
 
-async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
+async def groups(services: Services, _: Caller, *, bot: Bot, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
     """List a bot's unanswered questions in groups, most frequent first. Only those that the knowledge has `answered` by now, or not."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    return await listed(services, chatbot, max(1, min(limit, MOST_LISTED)), answered=answered)
+    return await listed(services, bot, max(1, min(limit, MOST_LISTED)), answered=answered)
 
 
 async def page(
     services: Services,
-    caller: Caller,
+    _: Caller,
     *,
-    bot: str,
+    bot: Bot,
     q: str = "",
     question: int | None = None,
     answered: bool | None = None,
@@ -212,14 +210,13 @@ async def page(
     """
     from chatsvc.language.folding import words
 
-    _, chatbot = await bots.resolve(services, caller, bot)
     limit = max(1, min(limit, PAGE))
     (start,) = paging.parsed(after, paging.number) or (0,)
     if not 0 <= start <= stored.MOST_KEPT:
         raise refusals.position_invalid(position=after)
-    group_id = None if question is None else await _group_of(services, chatbot, question)
+    group_id = None if question is None else await _group_of(services, bot, question)
     wanted = tuple(words(q)[:_MOST_WORDS])
-    shown = await listed(services, chatbot, limit + 1, start, answered=answered, words=wanted, group_id=group_id)
+    shown = await listed(services, bot, limit + 1, start, answered=answered, words=wanted, group_id=group_id)
     return paging.page_of(shown, limit, lambda _: paging.position(start + limit))
 
 
@@ -278,25 +275,22 @@ async def _wordings(services: Services, bot: Bot, question: int) -> UnansweredGr
     return group
 
 
-async def answer(services: Services, caller: Caller, *, bot: str, question: int) -> EntryDraft:
+async def answer(services: Services, _: Caller, *, bot: Bot, question: int) -> EntryDraft:
     """Make a draft of an entry from the group of a question."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    group = await _wordings(services, chatbot, question)
+    group = await _wordings(services, bot, question)
     return EntryDraft(group.question, group.asked[1:], group.language)
 
 
-async def add_to(services: Services, caller: Caller, *, bot: str, question: int, entry: str) -> Entry:
+async def add_to(services: Services, caller: Caller, *, bot: Bot, question: int, entry: str) -> Entry:
     """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    group = await _wordings(services, chatbot, question)
-    return await knowledge.add_phrasings(services, caller, chatbot, entry, group.asked)
+    group = await _wordings(services, bot, question)
+    return await knowledge.add_phrasings(services, caller, bot, entry, group.asked)
 
 
-async def forget(services: Services, caller: Caller, *, bot: str, question: int | None = None) -> Cleared:
+async def forget(services: Services, _: Caller, *, bot: Bot, question: int | None = None) -> Cleared:
     """Delete all unanswered questions of a bot, or the group of one."""
-    _, chatbot = await bots.resolve(services, caller, bot)
-    group_id = None if question is None else await _group_of(services, chatbot, question)
-    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, group_id))
+    group_id = None if question is None else await _group_of(services, bot, question)
+    return Cleared(bot.id, await stored.clear(services.db, bot.id, group_id))
 
 
 def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQuestion]:

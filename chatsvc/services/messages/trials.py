@@ -19,7 +19,7 @@ from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.models import MAY_SEND, Bot, Entry, HistoryMessage, Usage
 from chatsvc.domain.plans import cost_micro_usd
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
-from chatsvc.services.accounts import bots
+from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import captures
 from chatsvc.services.messages.messages import FALLBACK, HISTORY_MESSAGES, reply_to
 from chatsvc.services.services import Services
@@ -85,20 +85,20 @@ class Trials:
         return trial
 
 
-async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
+async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None = None, trial: str | None = None) -> Trial:
     """Say something to a bot, or without `text` show the trial. An unknown trial begins anew.
 
     Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` where a model would answer.
     """
-    state, chatbot = await bots.resolve(services, caller, bot)
-    current = services.part(Trials).of(chatbot.id, trial)
+    state = await accounts.resolve(services, caller, bot.account_id)
+    current = services.part(Trials).of(bot.id, trial)
     if text is None:
         return current
     if not text.strip():
         raise refusals.text_empty(field="text")
     if len(text) > MOST_CHARACTERS:
         raise refusals.text_too_long(field="text", most=MOST_CHARACTERS, length=len(text))
-    tier = services.config.models.get(chatbot.model)
+    tier = services.config.models.get(bot.model)
     asks_model = tier is not None and tier.engine != FALLBACK
     if asks_model and state.account.subscription_status not in MAY_SEND:
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
@@ -107,11 +107,11 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
     if not slot.taken:
         raise refusals.trials_too_many(most=slot.limit, retry_after=slot.reset - now // 1000)
     async with current.lock:
-        turn, usage = await _turn(services, chatbot, current, text)
+        turn, usage = await _turn(services, bot, current, text)
         if tier is not None and usage.total:
             cost = cost_micro_usd(tier, usage)
             services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
-            await stored.count_trial(services.db, chatbot.id, now, usage.total, cost)
+            await stored.count_trial(services.db, bot.id, now, usage.total, cost)
         if not current.turns:
             await stored.set_tried(services.db, state.account.id, services.clock())
         current.turns = [*current.turns, turn][-MOST_TURNS:]
