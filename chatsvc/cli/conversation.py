@@ -23,8 +23,11 @@ def _print(thread: dict[str, Any]) -> None:
         outcome = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
         outcome += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
         echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{outcome}\n{indented(message['content'], '  ')}")
-        if message["evidence"]:
-            echo(f"  ({one_line(_origin(message['evidence']))})")
+        if evidence := message["evidence"]:
+            head = f"{evidence['decision']}, confidence {evidence['confidence']:.2f}; " if evidence["decision"] else ""
+            entries = ", ".join(f"{entry['id']} {entry['score']:.2f}" for entry in evidence["entries"])
+            origin = f"{head}entries: {entries or 'none'}"
+            echo(f"  ({one_line(origin)})")
     for note in notes:
         echo(f"\n{one_line(note['created_at'])}  note ({one_line(note['author'])})\n{indented(note['text'], '  ')}")
 
@@ -47,13 +50,6 @@ operation(conversation, "conversation.take", "conversation ID", option("--as", "
 operation(conversation, "conversation.reply", "conversation ID", "text", *options(yes=bool), shown=lambda done: done["message"])
 operation(conversation, "conversation.release", "conversation ID")
 operation(conversation, "conversation.settle", "conversation ID")
-
-
-def _origin(evidence: dict[str, Any]) -> str:
-    """Describe the origin of a reply. The search's decision and confidence, and the entries with their scores."""
-    head = f"{evidence['decision']}, confidence {evidence['confidence']:.2f}; " if evidence["decision"] else ""
-    entries = ", ".join(f"{entry['id']} {entry['score']:.2f}" for entry in evidence["entries"])
-    return f"{head}entries: {entries or 'none'}"
 
 
 @command(

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.websites import Site, SiteEntry
     from chatsvc.services.accounts.analytics import QualityReport, SendUsage
     from chatsvc.services.accounts.bot_sync import SyncResult
-    from chatsvc.services.conversations.conversation_team import AssignedConversation
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
-    from chatsvc.services.conversations.erasure import ErasedVisitor
     from chatsvc.services.knowledge.knowledge import Addition, QuestionResult
     from chatsvc.services.knowledge.previews import Computation
     from chatsvc.services.knowledge.sites import ShownSite
@@ -451,14 +449,8 @@ def _around(item: InboxItem) -> Json:
     }
 
 
-@renders("request.set")
-def changed_request(result: Request) -> Json:
-    return {**shapes.request(result), **_team(result)}
-
-
-@renders("request.list")
-def request(result: InboxItem) -> Json:
-    return {**shapes.request(result.request), **_team(result.request), **_around(result)}
+renders("request.set")(lambda result: shapes.request(result) | _team(result))
+renders("request.list")(lambda result: shapes.request(result.request) | _team(result.request) | _around(result))
 
 
 @renders("appointment.list", "appointment.set", "appointment.add")
@@ -497,9 +489,8 @@ def thread(result: TeamThread) -> Json:
     return {**detail, "visitor_phone": result.phone, "messages": messages, **team}
 
 
-@renders("conversation.assign")
-def assigned(result: AssignedConversation) -> Json:
-    return {**conversation(result.conversation), "assignee": result.assignee}
+renders("conversation.assign")(lambda result: {**conversation(result.conversation), "assignee": result.assignee})
+renders("conversation.erase")(lambda result: {"user_id": result.user_id, **result.erased._asdict()})
 
 
 @renders("conversation.export")
@@ -524,8 +515,3 @@ def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
     phone, notes = page.phones.get(conversation.id), page.notes.get(conversation.id)
     more: Json = {} if phone is None else {"visitor_phone": phone}
     return shapes.conversation(conversation) | more | ({"notes": [shapes.note(note) for note in notes]} if notes else {})
-
-
-@renders("conversation.erase")
-def erased(result: ErasedVisitor) -> Json:
-    return {"user_id": result.user_id, **result.erased._asdict()}

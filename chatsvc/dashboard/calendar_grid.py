@@ -18,10 +18,7 @@ _USUAL = (8 * 60, 19 * 60)
 
 
 class Block(NamedTuple):
-    """An appointment with its local beginning and end, and its first row, counted from midnight, and the one behind it.
-
-    `is_over`: more are at the same time than the bot takes.
-    """
+    """An appointment with its local times, its first row from midnight and the one behind it. `is_over`: the bot takes fewer at once."""
 
     item: InboxItem
     begin: datetime

@@ -79,10 +79,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
 
 
 async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMessage], int | None]:
-    """Find the reply that the address names, of one of the roles. Returns messages of its conversation, and its place among them.
-
-    Raises `conversation_not_found` for a conversation of another bot.
-    """
+    """Find the reply of one of the roles that the address names. Return messages of its conversation, and its index; raises Refused."""
     conversation, message = page.query.get("conversation", ""), page.query["message"]
     shown: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
     if shown.view.conversation.chatbot_id != bot.id:

@@ -67,10 +67,9 @@ class CapturedRecord(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured record or, with `cancels` False, to move it.
+    """A wish to cancel a captured record or, with `cancels` False, to move it. A move to its own time takes the last change back.
 
-    A move to its own time takes the last change back. With `corrects`, and as a move without a day, it adds words and contact data, to a
-    request without an appointment too.
+    With `corrects`, and as a move without a day, it adds words and contact data.
     """
 
     appointment: CapturedRecord

@@ -117,9 +117,8 @@ def own_email(email: str, spoken: Iterable[str]) -> str | None:
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
     """Return a phone number in E.164 if the visitor typed it.
 
-    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166). Of an unknown country a number without
-    a code stays as it was typed, digits alone. A code that nobody typed is never added but that of `country`: the same digits with another
-    one are somebody else's telephone.
+    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166). No other code is ever added: the same
+    digits with another one are somebody else's telephone. Of an unknown country a number without a code stays as it was typed.
     """
     wanted = _digits(phone[:64]).removeprefix("00")
     if len(wanted) < MIN_DIGITS:

@@ -56,15 +56,15 @@ def set_appointment(
     by: str,
     move: AppointmentMove | None = None,
     announcement: Announcement | None = None,
-) -> Appointment | None:
-    """Change an appointment of these accounts (None for all); return None if there is none. Its request has the status that goes with it.
+) -> None:
+    """Change an appointment of these accounts (None for all), if there is one. Its request has the status that goes with it.
 
     A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history. The customer
     is told where something has changed.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
     if row is None:
-        return None
+        return
     number, request_id, conversation = row
     old = captures.state_of(connection, request_id)
     if move is not None and (move.date, move.time) == (old.date, old.time):
@@ -92,7 +92,6 @@ def set_appointment(
     decision = "refused" if kind == "refuse" else status if status == "canceled" else "moved" if move else status
     if announcement and decision in ("confirmed", "moved", "canceled", "refused"):
         _announce(connection, number, conversation, old.number, announcement, decision, now, by)
-    return _appointment(connection, number)
 
 
 @writes
@@ -132,7 +131,8 @@ def _announce(
 ) -> None:
     """Tell the customer in the conversation and by mail, and note in the history what was said and how."""
     (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
-    text = announcement.text(decision, _appointment(connection, number))
+    appointment = captures.appointment_of(connection.execute(f"{_READ} WHERE a.number = ?", (number,)).fetchone())
+    text = announcement.text(decision, appointment)
     ways = ([] if announcement.refusal else [channel]) + (["mail"] if announcement.mail_to else [])
     if ways:
         message = say(
@@ -151,18 +151,12 @@ def _announce(
     captures.remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": announcement.refusal})
 
 
-def _appointment(connection: Connection, number: int) -> Appointment:
-    row = connection.execute(f"{_READ} WHERE a.number = ?", (number,)).fetchone()
-    return captures.appointment_of(row)
-
-
 @writes
-def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> Appointment:
+def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> None:
     """Write an appointment that the team has made, in a conversation of its own without messages."""
     conversation, *_ = addressed(connection, message)
     connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation,))
     captures.write(connection, message.bot_id, conversation, NewCapture(request, appointment, tell=False))
-    return appointment
 
 
 @reads

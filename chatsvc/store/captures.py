@@ -1,7 +1,4 @@
-"""Requests and appointments: written with their exchange and webhook events, and changed.
-
-store/inbox.py lists, filters and searches them.
-"""
+"""Requests and appointments: written with their exchange and webhook events, and changed; store/inbox.py lists them."""
 
 import json
 from collections.abc import Sequence
@@ -243,10 +240,7 @@ class CaptureChange(NamedTuple):
 def change_request(
     connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
 ) -> int | None:
-    """Change a request of these accounts within a unit. Return its number, None where there is none.
-
-    A note is added to those before it, with its author `by` and its time in the history; an empty one removes all.
-    """
+    """Change a request of these accounts within a unit; return its number or None. A note is added to those before it, by `by`."""
     former = connection.execute("SELECT note, history, updated_at FROM requests WHERE id = ?", (request_id,)).fetchone()
     row = connection.execute(
         f"""

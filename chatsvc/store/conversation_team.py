@@ -22,10 +22,7 @@ NOTES = ", ".join(f"n.{name}" for name in Note._fields)
 
 
 class TeamRecords(NamedTuple):
-    """The assignee's e-mail address, the notes, oldest first, and the labels.
-
-    aside: SNOOZED, RESOLVED or BACK, None for an open conversation. until: when a while ends or has ended.
-    """
+    """The assignee's e-mail address, notes, labels, whether it is set aside (SNOOZED, RESOLVED, BACK or None), and until when."""
 
     assignee: str | None
     notes: list[Note]
@@ -232,8 +229,7 @@ _CHANNELS = ", ".join(map(repr, CHANNELS))
 class ConversationView(NamedTuple):
     """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
 
-    others: conversations with the same e-mail address, telephone number or user_id in the account. seen: number of the last message
-        that the operator has seen.
+    others: the same visitor's by e-mail address, telephone number or user_id. seen: number of the last message that the operator has seen.
     """
 
     conversation: Conversation
@@ -316,10 +312,7 @@ _SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
 
 
 class RowDetails(NamedTuple):
-    """Details of a row. `role` and `words` are those of the last message, empty without one; `unread` is at most MOST_UNREAD.
-
-    labels, aside, until: see TeamRecords.
-    """
+    """Details of a row. `role` and `words` are those of the last message; `unread` is at most MOST_UNREAD. See TeamRecords."""
 
     assignee: str | None
     unread: int

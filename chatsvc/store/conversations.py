@@ -1,7 +1,4 @@
-"""Read queries for conversations: newest pages, one with its messages, an engine's history, and exports.
-
-store/exchanges.py writes them; store/search_queries.py has filtered lists.
-"""
+"""Queries for conversations: newest pages, one with its messages, an engine's history, and exports; search_queries.py has filters."""
 
 import json
 from collections import Counter
@@ -118,10 +115,7 @@ def update(connection: Connection, number: int, **changes: object) -> Conversati
 
 
 class ConversationHistory(NamedTuple):
-    """A conversation's newest messages, the dialogue's state, and its captured records.
-
-    `captured` is how many of them are recent, `records` the newest ones, oldest first.
-    """
+    """A conversation's newest messages, the dialogue's state, the number of recent captures, and its newest records, oldest first."""
 
     messages: list[HistoryMessage]
     dialogue: str | None
@@ -207,10 +201,7 @@ class Part(NamedTuple):
 def walk(
     connection: Connection, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
 ) -> tuple[list[Part], TranscriptPosition | None]:
-    """Read the next page of conversations, of one bot or of all `accounts`, and the position behind it.
-
-    They come by bot, channel and visitor, which no new message changes. The position is None at the end.
-    """
+    """Read the next page of conversations, by bot, channel and visitor, and the position behind it, None at the end."""
     position, room = after or TranscriptPosition(bot_id or ""), EXPORT_PAGE
     parts: list[Part] = []
     while room > 0:

@@ -1,7 +1,6 @@
 """Erases conversations, and deletes old rows by the rules of the tables, in small batches.
 
-Each batch is one transaction that keeps the counts right: other writers hardly wait, and a crash between two batches leaves a
-shorter but consistent conversation. Visitors' requests and retention use the same batches.
+Each batch is one transaction: other writers hardly wait, and a crash between two batches leaves a shorter but consistent conversation.
 """
 
 from __future__ import annotations

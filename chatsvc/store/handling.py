@@ -100,10 +100,7 @@ def reply(
 def release(
     connection: Connection, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], NoticeSentence | None]
 ) -> Conversation:
-    """Give a conversation back to the bot, with one notice unless it was the bot's.
-
-    `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
-    """
+    """Give a conversation back to the bot, with one notice. `notice` makes it for the conversation as it is, and may refuse."""
     conversation, number = owned(connection, accounts, conversation_id)
     if conversation.handling == BOT:
         return conversation
@@ -121,6 +118,11 @@ def settle(connection: Connection, accounts: Accounts, conversation_id: str, set
     return _free(connection, number, set_aside_at=max(settled_at, conversation.last_message_at), set_aside_until=None)
 
 
+_LAST_WORDS = """
+    coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
+"""
+
+
 class Overdue(NamedTuple):
     """A conversation that waits for an operator, with the visitor's last words. Nobody came, or the operator has been silent."""
 
@@ -134,8 +136,7 @@ def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
     """List conversations that have waited as long as their bots' settings say. Or whose operators were silent for so long."""
     rows = connection.execute(
         f"""
-        SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
-            ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
+        SELECT c.account_id, {_LAST_WORDS}, {OF_A_PAGE}
         FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
         WHERE c.handling <> 'bot' AND c.handling_since <=
             ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
@@ -183,8 +184,7 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
     """List visitors who wait and of whom the team was not told. Oldest first."""
     rows = connection.execute(
         f"""
-        SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, coalesce((SELECT m.content FROM messages m
-            WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
+        SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, {_LAST_WORDS}
         FROM conversations c INDEXED BY conversations_handed_off
         WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
             (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)

@@ -1,7 +1,6 @@
-"""Lists conversations: the newest, those of a search, those that wait or are in hand, and an operator's own or unread ones.
+"""Lists conversations with filters and words, in the order of the last messages.
 
-The order is that of the last messages. A search reads the conversations themselves. Its work is bounded, however many there are: a page may
-be short although more follow.
+A search reads the conversations themselves. Its work is bounded: a page may be short although more follow.
 """
 
 import json

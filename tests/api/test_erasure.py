@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.control import rendering
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.conversations import erasure
 from chatsvc.store import erasure as stored
@@ -20,8 +19,6 @@ from tests.store.support import dump
 from tests.webhooks.support import BOTH, SAID, captures, hook
 
 pytestmark = pytest.mark.postgres
-
-NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0, "questions": 0}
 
 
 def readable(config: Config, *texts: str) -> list[Path]:
@@ -39,9 +36,9 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
     assert readable(config, "Selin", "üzere")
     erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
     gone = {"conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4}
-    assert rendering.erased(erased) == {"user_id": "v", **NOTHING, **gone}
+    assert (erased.user_id, erased.erased) == ("v", stored.Erased(**gone))
     assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
-    assert rendering.erased(await erasure.erase(caller.app.services, ADMIN, user_id="v")) == {"user_id": "v", **NOTHING}
+    assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased == stored.Erased()
 
 
 async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:

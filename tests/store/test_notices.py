@@ -43,7 +43,7 @@ async def test_news_and_nothing_else_wake_those_who_wait_at_another_process(even
     noticed: list[object] = []
     other.observers.append(noticed.append)
     async with first.waiting_for(HERE) as here, other.waiting_for(HERE) as there:
-        first._tell("another kind")
+        first._tell("another kind", HERE)
         first.notify(HERE)
         assert here.is_set()
         began = time.monotonic()

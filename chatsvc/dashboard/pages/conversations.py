@@ -1,7 +1,4 @@
-"""Conversations: the list with search and filters, and beside it one with its messages, notes, hand-off, visitor, export and erasure.
-
-Saved replies, which are inserted into a reply.
-"""
+"""Conversations: the list with filters, beside it one with messages, notes, hand-off, visitor, export and erasure; saved replies."""
 
 import json
 import logging
@@ -110,10 +107,7 @@ async def show(page: Page) -> Response:
 
 
 def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
-    """Put the notes between the messages by time. Beside a part of the messages stand the notes of its time.
-
-    `day` (a date) and its name stand before the first entry of each day, else they are empty.
-    """
+    """Put the notes between the messages by time. `day` and its name stand before the first entry of each day, else they are empty."""
     times = [entry.message.created_at for entry in shown.messages]
     notes = [note for note in shown.view.team.notes if not (shown.view.older and note.created_at < times[0])]
     notes = [note for note in notes if not (shown.view.newer and note.created_at > times[-1])]
@@ -137,17 +131,6 @@ def _contact(shown: ShownConversation) -> dict[str, list[str]]:
         "phones": [*phones, shown.view.person.phone, *(request.visitor_phone for request in requests)],
     }
     return {kind: list(dict.fromkeys(value for value in values if value)) for kind, values in given.items()}
-
-
-async def _see(page: Page, shown: ShownConversation) -> None:
-    """Store that the operator has seen the messages. The page is shown also where the store takes no writes."""
-    last = shown.messages[-1].message.number if shown.messages else 0
-    if last <= shown.view.seen:
-        return
-    try:
-        await page.perform("conversation.see", conversation=shown.view.conversation.id, message=last)
-    except StoreUnavailable as fault:
-        log.warning("what an operator has seen is not stored: %s", fault)
 
 
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
@@ -174,7 +157,12 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         around=page.query.get("message") or None,
         before=page.query.get("before") or None,
     )
-    await _see(page, shown)
+    last = shown.messages[-1].message.number if shown.messages else 0
+    if last > shown.view.seen:
+        try:
+            await page.perform("conversation.see", conversation=shown.view.conversation.id, message=last)
+        except StoreUnavailable as fault:  # the page is shown all the same
+            log.warning("what an operator has seen is not stored: %s", fault)
     values = await records.values(page, typed, shown.view.items) | await _listed(page, is_beside=True)
     bot = values["bots"].get(shown.view.conversation.chatbot_id)
     zone, now = page.operator.timezone or (bot.timezone if bot else page.timezone), page.services.clock()

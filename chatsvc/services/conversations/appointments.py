@@ -121,11 +121,7 @@ async def _announcement(
 
 
 def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | None, own: str = "") -> str:
-    """Return what the customer is told of a decision, `own` words of the team or the bot's sentence.
-
-    Without an appointment the day and time stay open: `{when}`.
-    """
-
+    """Return what the customer is told of a decision, in `own` words or the bot's. `{when}` stays open without an appointment."""
     when = "{when}"
     if appointment is not None:
         when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)

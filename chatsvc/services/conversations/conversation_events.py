@@ -65,26 +65,33 @@ class ConversationEvents:
         """Hear the other processes from now on, if there may be any."""
 
         def hear(message: list[Any]) -> None:
-            kind, *values = message
-            if kind == NEWS:
-                self._wake(tuple(values[0]))
-            elif kind == TYPING:
-                self._mark_typing(tuple(values[0]), values[1])
-            elif kind == READING:
-                self._readers.set(tuple(values[0]), values[1])
-            elif kind == TYPED:
-                self._typing.remove(tuple(values[0]), values[1])
+            kind, conversation, *who = message
+            self._note(kind, tuple(conversation), *who)
 
         if self._notices is not None:
             self._notices.listen(hear, self._wake_all)
 
-    def _tell(self, *message: object) -> None:
-        if self._notices is not None:
-            self._notices.send(*message)
+    def _note(self, kind: str, conversation: ConversationKey, who: str = "") -> bool:
+        """Note what has happened here or in another process. Return False where the others know it already."""
+        if kind == NEWS:
+            self._wake(conversation)
+        elif kind == READING:
+            return self._readers.set(conversation, who)
+        elif kind == TYPED:
+            self._typing.remove(conversation, who)
+        elif kind == TYPING:
+            begins, is_set = not self._typing.has(conversation, who), self._typing.set(conversation, who)
+            if begins:
+                self._wake(conversation)
+            return is_set
+        return True
+
+    def _tell(self, kind: str, conversation: ConversationKey, who: str = "") -> None:
+        if self._note(kind, conversation, who) and self._notices is not None:
+            self._notices.send(kind, conversation, who)
 
     def notify(self, conversation: ConversationKey) -> None:
         """Wake all who wait for the conversation. A message, its handling or a typing mark has changed."""
-        self._wake(conversation)
         self._tell(NEWS, conversation)
 
     def _wake_all(self) -> None:
@@ -119,19 +126,10 @@ class ConversationEvents:
 
     def type(self, conversation: ConversationKey, who: str) -> None:
         """Mark that the visitor or the operator is typing, for TYPING_S seconds."""
-        if self._mark_typing(conversation, who):
-            self._tell(TYPING, conversation, who)
-
-    def _mark_typing(self, conversation: ConversationKey, who: str) -> bool:
-        begins = not self._typing.has(conversation, who)
-        is_set = self._typing.set(conversation, who)
-        if begins:
-            self._wake(conversation)
-        return is_set
+        self._tell(TYPING, conversation, who)
 
     def stop_typing(self, conversation: ConversationKey, who: str) -> None:
         """Remove a typing mark: the message has come."""
-        self._typing.remove(conversation, who)
         self._tell(TYPED, conversation, who)
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:
@@ -139,8 +137,7 @@ class ConversationEvents:
 
     def read(self, conversation: ConversationKey, operator: str) -> None:
         """Note that an operator (its id) has the conversation open, for READING_S seconds."""
-        if self._readers.set(conversation, operator):
-            self._tell(READING, conversation, operator)
+        self._tell(READING, conversation, operator)
 
     def readers(self, conversation: ConversationKey) -> list[str]:
         """Return the operators who have the conversation open."""

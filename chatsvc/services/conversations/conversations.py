@@ -118,11 +118,7 @@ async def _filter(
 
 
 class TeamThread(NamedTuple):
-    """A conversation with its newest messages for the team.
-
-    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on a platform; `team` has notes and
-    assignee.
-    """
+    """A conversation with its newest messages. `mails` carried answers, by message number; `phone` is the visitor's on a platform."""
 
     conversation: Conversation
     messages: list[Message]

@@ -33,7 +33,11 @@ async def erase(services: Services, caller: Caller, *, user_id: str, bot: Bot | 
     began, erased = services.clock(), Erased()
     try:
         for bot_id in erasing:
-            for user in await _same_person(services, user_id, bot_id):
+            users = [user_id]
+            for known in users:  # grows with those who turned out to be the same person on a platform
+                users += [user for user in await platforms.linked(services.db, bot_id, known) if user not in users]
+            # The visitor comes last, so that a second call continues.
+            for user in reversed(users):
                 erased = erased.plus(await _with_bot(services, user, bot_id))
                 await stored.forget_answers(services.db, user, bot_id, began)
                 erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user)))
@@ -41,14 +45,6 @@ async def erase(services: Services, caller: Caller, *, user_id: str, bot: Bot | 
         raise refusals.visitor_busy() from None
     await services.db.purge()
     return ErasedVisitor(user_id, erased)
-
-
-async def _same_person(services: Services, user_id: str, bot_id: str) -> list[str]:
-    """List the visitor after those who turned out to be the same person on a platform. In this order a second call continues."""
-    users = [user_id]
-    for known in users:  # grows with those who are linked
-        users += [user for user in await platforms.linked(services.db, bot_id, known) if user not in users]
-    return users[::-1]
 
 
 async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:

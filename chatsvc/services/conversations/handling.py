@@ -37,10 +37,9 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
 async def reply(
     services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False, key: bytes | None = None, takes: bool = True
 ) -> OperatorMessage:
-    """Write a message to the visitor, which takes the conversation unless `takes` is False.
+    """Write a message to the visitor, which takes the conversation unless `takes` is False. A local user writes for who has it.
 
-    A local user writes for the operator who has it. `key` is the digest that recognises a message which may come again; raises
-    AlreadyWritten.
+    `key` is the digest that recognises a message which may come again; raises AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     before, state, _ = await resolve(services, caller, conversation)
@@ -64,10 +63,7 @@ async def reply(
 
 
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
-    """Give a conversation back to the bot, which says so once. An operator gives another's back only with `yes`.
-
-    A local user releases for the operator who has it, as with a reply.
-    """
+    """Give a conversation back to the bot, which says so once. An operator gives another's back only with `yes`."""
     before, state, bot = await resolve(services, caller, conversation)
     until = await writable_until(services, before)
     is_writable = until is None or services.clock() < until
@@ -106,8 +102,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 async def return_overdue(services: Services) -> int:
     """Return conversations to the bot whose visitors waited in vain or whose operators fell silent. Return how many.
 
-    Where nobody came the bot begins to take a request; after an operator's silence it gives one notice. Conversations that were set
-    aside for a while are opened.
+    Conversations that were set aside for a while are opened.
     """
     await conversation_team.wake(services.db, services.clock())
     overdue = await stored.overdue(services.db, services.clock(), _BATCH)
@@ -156,10 +151,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
 
 
 async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
-    """Return the person who takes a conversation of the account: the operator with this e-mail address, or the caller.
-
-    Visitors see the name: the account's where an operator has none, never the e-mail address.
-    """
+    """Return the operator with this e-mail address, or the caller, for a conversation. Visitors see the name, else the account's."""
     actor = caller.actor
     if email is not None:
         operator = await operators.find(services, caller, email)

@@ -1,7 +1,7 @@
 """Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
 
-from collections.abc import Mapping, Sized
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from chatsvc.domain import knowledge_findings, times
 from chatsvc.domain.actors import Caller, Role
@@ -82,25 +82,16 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     # A new request that stands among the appointments is listed there alone.
     listed = {item.request.id for item in records.appointments[:SHOWN]}
     requests = [item for item in new.items if item.request.id not in listed]
-    lists: dict[str, Sized] = {
-        "requests": requests,
-        "appointments": records.appointments,
-        "questions": questions,
-        "failed": records.failed,
-    }
+    lists: dict[str, Any] = {"requests": requests, "questions": questions, **records._asdict()}
+    steps = _steps(services, state, lists.pop("steps"))
     more = {name for name, entries in lists.items() if len(entries) > SHOWN} | ({"requests"} if new.next is not None else set())
     incomplete = [(bot, missing) for bot in state.bots.values() if bot.active and (missing := knowledge_findings.missing(bot))][:SHOWN]
     return Today(
-        records.missed[:SHOWN],
-        requests[:SHOWN],
-        records.appointments[:SHOWN],
-        questions[:SHOWN],
-        records.failed[:SHOWN],
-        _allowance(services, caller, state),
-        _steps(services, state, records.steps),
-        frozenset(more),
-        [IncompleteBot(bot, missing, await _offers(services, bot) if offers else {}) for bot, missing in incomplete],
-        records.refused[:SHOWN],
+        **{name: entries[:SHOWN] for name, entries in lists.items()},
+        allowance=_allowance(services, caller, state),
+        steps=steps,
+        more=frozenset(more),
+        incomplete=[IncompleteBot(bot, missing, await _offers(services, bot) if offers else {}) for bot, missing in incomplete],
     )
 
 
