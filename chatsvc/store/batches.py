@@ -176,11 +176,6 @@ class StoreDatabase(Database):
         self.replaced = asyncio.Event()
         self.is_closed = False
 
-    @property
-    def lost(self) -> str | None:
-        """See Database.lost."""
-        return None
-
     def check(self) -> None:
         """Set `fault` while the database cannot be used."""
 

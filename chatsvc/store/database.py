@@ -89,15 +89,12 @@ class ProcessNotices(Protocol):
 class Database(Protocol):
     """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
 
-    fault: why nothing can be written, None while all is well. lost: why others may have written, so that no cache holds any more.
+    fault: why nothing can be written, None while all is well.
     node: this process among several over one store, None where it is the only one.
     """
 
     fault: str | None
     node: str | None
-
-    @property
-    def lost(self) -> str | None: ...
 
     async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
         """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. One that is quick waits for no long one."""

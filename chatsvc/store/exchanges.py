@@ -4,10 +4,12 @@ That is usage record, counters, allowance and idempotency record.
 """
 
 import uuid
+from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.analytics import ENTRY
 from chatsvc.domain.channels import outbox_of
+from chatsvc.domain.models import Exchange
 from chatsvc.store import captures, day_counts, open_turns
 from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Connection, Database, StoreUnavailable, reads
@@ -24,16 +26,11 @@ class Idempotency(NamedTuple):
 
 
 class NewExchange(NamedTuple):
-    """An exchange to write; `month` and `accepted_at` belong to the message, `replied_at` to the reply."""
+    """An exchange to write; `month` and `accepted_at` belong to the message, as the exchange's `created_at` to the reply."""
 
+    exchange: Exchange
     account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    message: str
-    reply: str
     accepted_at: int
-    replied_at: int
     month: str
     tokens: int
     cost_micro_usd: int
@@ -64,15 +61,16 @@ class Counts(NamedTuple):
     awaited: bool = False
 
 
-def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | None:
+def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
     """Write an exchange within a unit; return what `record` returns, or TurnLost."""
-    x = exchange
+    exchange = x.exchange
+    bot_id, channel = exchange.chatbot_id, exchange.channel
     balance = connection.execute(
         """
         SELECT a.messages_limit, a.message_credits, b.timezone FROM bots b JOIN accounts a ON a.id = b.account_id
         WHERE a.deleted_at IS NULL AND b.id = ?
         """,
-        (x.bot_id,),
+        (bot_id,),
     ).fetchone()
     awaited = open_turns.delete(connection, x.turn) if x.turn is not None else False
     if awaited is None:
@@ -92,10 +90,10 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
             return None
     connection.execute(
         "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?, ?)",
-        (x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd),
+        (x.account_id, bot_id, channel, x.accepted_at, x.tokens, x.cost_micro_usd),
     )
     count_bot = "UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used"
-    (bot_used,) = connection.execute(count_bot, (x.bot_id,)).fetchone()
+    (bot_used,) = connection.execute(count_bot, (bot_id,)).fetchone()
     (month_used,) = connection.execute(
         """
         INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, 1)
@@ -117,7 +115,7 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
         RETURNING id, number
         """,
         (
-            *(conversation_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.dialogue),
+            *(conversation_id, x.account_id, bot_id, channel, exchange.user_id, exchange.created_at, x.accepted_at, x.dialogue),
             2 if x.stored is None else 1,
         ),
     ).fetchone()
@@ -127,11 +125,11 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
             INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)
             ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET conversations = conversation_counts.conversations + 1
             """,
-            (x.account_id, x.bot_id, x.channel),
+            (x.account_id, bot_id, channel),
         )
-    message = (number, str(uuid.uuid4()), "user", x.message, x.accepted_at, None, None, None, None)
-    outbox = outbox_of(x.channel, x.bot_id, x.delivery)
-    reply = (number, str(uuid.uuid4()), "assistant", x.reply, x.replied_at, x.evidence, x.delivery, outbox, x.choices)
+    message = (number, str(uuid.uuid4()), "user", exchange.message, x.accepted_at, None, None, None, None)
+    outbox = outbox_of(channel, bot_id, x.delivery)
+    reply = (number, str(uuid.uuid4()), "assistant", exchange.reply, exchange.created_at, x.evidence, x.delivery, outbox, x.choices)
     connection.executemany(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices)
@@ -140,10 +138,10 @@ def write(connection: Connection, exchange: NewExchange) -> Counts | TurnLost | 
         [message, reply] if x.stored is None else [reply],
     )
     counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
-    counts = [DayCount(x.bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
-    day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(x.bot_id, ENTRY, x.accepted_at, x.entry)], balance[2])
+    counts = [DayCount(bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
+    day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(bot_id, ENTRY, x.accepted_at, x.entry)], balance[2])
     if x.captured:
-        captures.write(connection, x.bot_id, number, x.captured)
+        captures.write(connection, bot_id, number, x.captured)
     if x.idempotency:
         connection.execute(
             """
@@ -172,7 +170,7 @@ async def record(db: Database, exchange: NewExchange) -> Counts | None:
 
     Raises StoreUnavailable where another process has taken over its turn.
     """
-    written = await db.write(lambda connection: write(connection, exchange))
+    written = await db.write(partial(write, x=exchange))
     if isinstance(written, TurnLost):
         raise StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
     return written

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from chatsvc.domain.actors import Actor
-from chatsvc.domain.models import Account, ApiKey, Bot, ChangeOrigin, Entry, Synonyms
+from chatsvc.domain.models import Account, ApiKey, Bot, ChangeOrigin, Entry, Exchange, Synonyms
 from chatsvc.store import accounts, bots, exchanges, knowledge, unanswered
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
@@ -55,14 +55,9 @@ def new_exchange(
 ) -> exchanges.NewExchange:
     """One message with its reply."""
     return exchanges.NewExchange(
-        account_id=account_id,
-        bot_id=bot_id,
-        channel=channel,
-        user_id=user_id,
-        message=text,
-        reply=f"reply to {text}",
+        Exchange(bot_id, user_id, channel, text, f"reply to {text}", at + 5),
+        account_id,
         accepted_at=at,
-        replied_at=at + 5,
         month=month,
         tokens=12,
         cost_micro_usd=34,

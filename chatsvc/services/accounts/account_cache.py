@@ -15,7 +15,7 @@ from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts
-from chatsvc.store.database import Database, StoreUnavailable, Unit, Versioned
+from chatsvc.store.database import Database, Unit, Versioned
 
 if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
@@ -71,8 +71,6 @@ class AccountCache:
 
     async def key(self, secret: str) -> ApiKey | None:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
-        if self._versioned is None and (fault := self._db.lost) is not None:
-            raise StoreUnavailable(fault)
         digest, known = key_rules.digest(secret), self._account_of_key
         state = self._accounts.get(known.get(digest, ""))
         if state is not None and digest in state.keys:

@@ -29,7 +29,6 @@ BEAT_S = 1.0
 FOR_OTHERS = 3  # connections beside those that read: the one that writes, the one aside, and the one that hears notices
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
 BLOCKS_S = 8.0  # after this, another process whose transaction waits for it, and for which this one waits, is taken for hung
-LOST_S = 10.0  # after this without a beat the others have taken this process for dead
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
 CLOSE_S = 5.0  # the longest that one piece of work holds up the end of a process
 
@@ -83,7 +82,6 @@ class PostgresDatabase(StoreDatabase):
         self.notices = PostgresNotices(writer.address, self.aside, writer.node.id)
         self._writer, self.replaced = writer, writer.replaced
         self._threads = [writer, *readers, self.aside]
-        self._reached_at = time.monotonic()
         self._beating = background.run("connection to PostgreSQL", self._beat, BEAT_S)
 
     @classmethod
@@ -125,35 +123,22 @@ class PostgresDatabase(StoreDatabase):
                 for batches in (self.writer, *self.readers):
                     batches.refuse_waiting(self.fault)
             else:
-                self._reached_at = now
                 if self._writer in hung:
                     self.fault = f"{self._address.name}: the session that writes does not answer"
             for thread in hung:
                 thread.interrupt()
             return
-        if self.writer.under_way or self.writer.queue:
-            self._reached_at = now
-            return
-        await asyncio.wait([background.start("sign of life of PostgreSQL", self._ask())], timeout=BEAT_S)
+        if not self.writer.under_way and not self.writer.queue:
+            await asyncio.wait([background.start("sign of life of PostgreSQL", self._ask())], timeout=BEAT_S)
 
     async def _ask(self) -> None:
         """Ask the server for a sign of life. Where it hangs, the next beat finds the writer late."""
-        asked_at = time.monotonic()
         try:
             await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
         except StoreUnavailable as fault:
             self.fault = str(fault)
         else:
-            self.fault, self._reached_at = None, asked_at
-
-    @property
-    def lost(self) -> str | None:
-        """See Database.lost. A process that was stopped for a while finds it out here first."""
-        if self.replaced.is_set():
-            return f"{self._address.name}: a newer version or another master key is in force"
-        if self.fault is None and time.monotonic() - self._reached_at > LOST_S:
-            return f"{self._address.name} was not reached for {LOST_S:g} s"
-        return self.fault
+            self.fault = None
 
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
@@ -166,7 +151,7 @@ class PostgresDatabase(StoreDatabase):
         """See StoreDatabase.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
         del writes
         if self.replaced.is_set() and not self.is_closed:
-            raise StoreUnavailable(self.lost)
+            raise StoreUnavailable(f"{self._address.name}: a newer version or another master key is in force")
         super().check_usable()
 
     async def versioned(self, account_id: str, unit: Unit[Any]) -> Versioned:
