@@ -21,9 +21,8 @@ from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web import static
 from chatsvc.web.faults import HttpFault
-from chatsvc.web.middlewares import word_faults
+from chatsvc.web.middlewares import complete_static, word_faults
 from chatsvc.web.requests import INFO, is_same_origin
 
 log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Dashboard:
                 self._is_loaded = True
             response = await handler(request)
             if request.path.startswith(STATIC_PREFIX):
-                static.complete(request, response)
+                complete_static(request, response)
         except web.HTTPException as fault:
             response = await self._show_unknown(request, fault)
         except StoreUnavailable as fault:

@@ -11,7 +11,7 @@ from chatsvc import translations
 from chatsvc.dashboard import browsers, catalogue, formats
 from chatsvc.domain import rich_text
 from chatsvc.domain.knowledge_files.documents import TABLE_RULE
-from chatsvc.web import static
+from chatsvc.web.middlewares import static_url
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,7 +40,7 @@ def environment() -> Environment:
         extensions=[ExprStmtExtension],
     )
     rich = jinja.get_template("rich.html")
-    jinja.globals["static"] = partial(static.url, STATIC_PREFIX, STATIC_FOLDER)
+    jinja.globals["static"] = partial(static_url, STATIC_PREFIX, STATIC_FOLDER)
     jinja.filters["rich"] = lambda text: Markup(rich.render(spans=rich_text.spans(catalogue.closed(text))))  # noqa: S704  # escaped there
     jinja.filters["unmarked"] = rich_text.plain
     jinja.filters["unruled"] = _without_rules

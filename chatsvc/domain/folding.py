@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Container
 
 # letters that Unicode does not decompose
 _LETTERS = {"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
@@ -69,3 +70,8 @@ def is_tag(text: str) -> bool:
 def primary(tag: str) -> str:
     """Return the language alone: `en` of `en-GB`."""
     return tag.split("-", 1)[0].lower()
+
+
+def among(available: Container[str], *tags: str | None) -> str:
+    """Return the first of the tags whose primary tag is available. English if none is."""
+    return next((tag for tag in map(primary, filter(None, tags)) if tag in available), "en")

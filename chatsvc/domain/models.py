@@ -224,11 +224,6 @@ class Usage(NamedTuple):
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
 
-    @property
-    def total(self) -> int:
-        """Count every token of the reply, read and written."""
-        return sum(self)
-
     def plus(self, other: Usage) -> Usage:
         return Usage(*map(sum, zip(self, other, strict=True)))
 

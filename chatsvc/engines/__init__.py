@@ -19,8 +19,7 @@ EMPTY_REASONS = frozenset({"empty", "truncated"})
 UNAVAILABLE_REASONS = frozenset(REPLY_FAILURES) - EMPTY_REASONS
 
 
-MAX_EVIDENCE = 5
-"""Entries that are kept with a reply."""
+MAX_EVIDENCE = 5  # entries that are kept with a reply
 
 
 class EngineError(Exception):

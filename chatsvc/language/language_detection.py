@@ -8,10 +8,13 @@ there to be recognised as something else.
 
 import math
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from chatsvc.domain.folding import fold_character
+from chatsvc.domain.models import HistoryMessage
 from chatsvc.language.wordlists import LanguageWords, WordFile
 
 _FILES = LanguageWords("detection.txt").files
@@ -21,12 +24,12 @@ _NEIGHBOURS = _FOREIGN_FILE.words("neighbours")
 LANGUAGES = (*_FILES, *(name for name, _ in _FOREIGN_FILE.entries if len(name) == 2 and name not in _NEIGHBOURS), *_OF_SCRIPT)
 
 _INTERNATIONAL = _FOREIGN_FILE.words("alike")  # words used alike in all languages, and names of things: they show no language
+_LOOKED_BACK = 6  # earlier messages of the visitor
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part
 OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items("countries")}
-# share of writers who leave accents out
-_UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.group("unmarked ").items()}
+_UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.group("unmarked ").items()}  # who leave accents out
 _UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items("unmarked")}
 _LISTED = 0.6  # share of the words of a message that stand in the list
 _ORDER = 4  # of the n-grams
@@ -112,8 +115,7 @@ def load() -> dict[str, _Model]:
     counts: dict[str, dict[str, float]] = {}
     for language, part, value in parts:
         words = counts.setdefault(language, {})
-        weight = _OFTEN if part == "often" else 1.0
-        words |= {word: max(words.get(word, 0.0), weight) for word in value.split()}
+        words |= {word: max(words.get(word, 0.0), _OFTEN if part == "often" else 1.0) for word in value.split()}
     return {language: _learnt(language, words) for language, words in counts.items()}
 
 
@@ -125,15 +127,13 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
             bare = "".join(map(fold_character, word))
             for plain in {bare, word.translate(_UMLAUTS) if language == "de" else bare}:
                 words[plain] = max(words.get(plain, 0.0), weight * _UNMARKED[language])
-    runs: dict[str, float] = {}
+    runs = defaultdict[str, float](float)
     for word, weight in words.items():
         # a common word's letters are no more typical than another one's, or hardly
         framed = f"{word[1:]}$" if word[0] == "-" else f"^{word}$"
-        share = math.sqrt(weight)
         for end in range(1, len(framed) + 1):
             for start in range(max(0, end - _ORDER), end):
-                run = framed[start:end]
-                runs[run] = runs.get(run, 0.0) + share
+                runs[framed[start:end]] += math.sqrt(weight)
     heads: dict[str, tuple[float, int]] = {}
     for run, count in runs.items():
         total, kinds = heads.get(run[:-1], (0.0, 0))
@@ -152,3 +152,9 @@ def _chance(language: str, run: str) -> float:
         # Witten-Bell smoothing: the more different letters have followed, the likelier is another one
         chance = (model.runs.get(run[start:], 0.0) + kinds * chance) / (count + kinds)
     return chance
+
+
+def spoken(message: str, history: Sequence[HistoryMessage]) -> str | None:
+    """Return the detected language of a message. If it shows none ("ok", a time), that of the visitor's last earlier one that does."""
+    earlier = [past.content for past in reversed(history) if past.role == "user"]
+    return next(filter(None, map(guess, [message, *earlier[:_LOOKED_BACK]])), None)

@@ -74,7 +74,9 @@ class Listeners:
             always = {"Strict-Transport-Security": f"max-age={settings.hsts_s}"} if server_tls and settings.hsts_s else {}
             main = await self._serve(self._application, self._unparsed, always)
             if settings.socket is not None:
-                await self._listen_on_socket(main, settings.socket)
+                opened = asyncio.get_running_loop().create_unix_server(main.connect, sock=_bind(settings.socket), backlog=BACKLOG)
+                self._listening.append(await opened)
+                self._bound = settings.socket
             else:
                 self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
             if settings.http is not None:
@@ -110,12 +112,6 @@ class Listeners:
         self._listening.append(listening)
         bound: int = listening.sockets[0].getsockname()[1]
         return bound
-
-    async def _listen_on_socket(self, server: HttpServer, path: Path) -> None:
-        """Listen on a Unix socket for the process's user and group, replacing an abandoned one."""
-        listener = _bind(path)
-        self._listening.append(await asyncio.get_running_loop().create_unix_server(server.connect, sock=listener, backlog=BACKLOG))
-        self._bound = path
 
     def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:
         """Return the TLS context's holder and the coroutine that renews its certificate."""
@@ -160,6 +156,7 @@ def _reason(fault: OSError) -> str:
 
 
 def _bind(path: Path) -> socket.socket:
+    """Bind a Unix socket for the process's user and group, replacing an abandoned one."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         if _is_abandoned(path):

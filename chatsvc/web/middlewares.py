@@ -1,8 +1,10 @@
-"""Middlewares of all front ends: the access log with the metrics, and the wording of faults."""
+"""Middlewares of all front ends: the access log with the metrics, and the wording of faults. And how they serve static files."""
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from time import perf_counter
 
 from aiohttp import web
@@ -67,3 +69,16 @@ def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) 
             return refuse(HandlerFailed(), request)
 
     return wording
+
+
+@cache
+def static_url(prefix: str, folder: Path, name: str) -> str:
+    """Return the permanent URL of a static file, with a hash of its content. Raises OSError for one that does not exist."""
+    return f"{prefix}/{name}?v={hashlib.sha256((folder / name).read_bytes()).hexdigest()[:16]}"
+
+
+def complete_static(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    """Add the header fields about caching to a static file's response. With the hash in its URL a file never changes."""
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if "v" in request.query else "no-cache"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

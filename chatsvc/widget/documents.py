@@ -19,7 +19,7 @@ from chatsvc.domain.folding import primary
 from chatsvc.domain.visitor_tokens import SITE
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
-from chatsvc.web import static
+from chatsvc.web.middlewares import static_url
 from chatsvc.widget.calls import CallRefused, shown_spans
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def _document(visits: WebVisits, widget: Widget, request: Request, languag
         "title": widget.channel.text("title") or widget.bot.name,
         "privacy": _texts()[language]["privacy"],
         "privacy_url": widget.channel.text("privacy_url"),
-        "script": static.url("/widget/static", STATIC, "widget.js"),
+        "script": static_url("/widget/static", STATIC, "widget.js"),
         "wishes": _texts()[language]["wishes"],
         "notice": _texts()[language]["notice"],
         "state": opening.closed or _texts()[language]["ready"],

@@ -12,10 +12,9 @@ from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web import static
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import HttpFault
-from chatsvc.web.middlewares import word_faults
+from chatsvc.web.middlewares import complete_static, word_faults
 from chatsvc.web.requests import INFO, is_same_origin, names_own_origin
 from chatsvc.widget import calls, documents
 from chatsvc.widget.calls import CallRefused
@@ -70,7 +69,7 @@ class WebChannel:
             response = await handler(request)
             if request.path.startswith("/widget/static/"):
                 response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-                return static.complete(request, response)
+                return complete_static(request, response)
             return response
         except web.HTTPMethodNotAllowed as fault:
             response = _refusal(405, "method_not_allowed")

@@ -14,21 +14,11 @@ from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_too
 if TYPE_CHECKING:
     from anthropic.types import ContentBlockParam, TextBlockParam
 
-NO_ANSWER = "[NO_ANSWER]"
-"""Reply that a model is told to give where neither its knowledge nor its instructions have the answer."""
-
-MAX_REPLY_CHARS = 32_000
-"""Characters of the longest accepted reply; a longer one shows that the server ignores max_tokens."""
-
-MAX_TOKENS_COUNTED = 1_000_000_000
-"""The highest credible count of tokens."""
-
-MAX_CALLS = 4
-"""Tool calls of one answer that are executed; there is no use for more than two."""
-
-MAX_INPUT_BYTES = 16_384
-"""Size of the largest arguments of a tool call that are sent back to the model, in bytes."""
-
+NO_ANSWER = "[NO_ANSWER]"  # reply that a model is told to give where neither its knowledge nor its instructions have the answer
+MAX_REPLY_CHARS = 32_000  # characters of the longest accepted reply; a longer one shows that the server ignores max_tokens
+MAX_TOKENS_COUNTED = 1_000_000_000  # the highest credible count of tokens
+MAX_CALLS = 4  # tool calls of one answer that are executed; there is no use for more than two
+MAX_INPUT_BYTES = 16_384  # size of the largest arguments of a tool call that are sent back to the model, in bytes
 _MARKED = re.compile(r"[<\[◁]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -22,9 +22,7 @@ from chatsvc.outbound.egress import Egress, client_context
 if TYPE_CHECKING:
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
-MAX_ANSWER_BYTES = 512 * 1024
-"""Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
-
+MAX_ANSWER_BYTES = 512 * 1024  # size of the largest accepted answer: some 20 times what max_tokens allows, thinking included
 # uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST sent at that moment is lost, as it is not idempotent:
 # close first. Anthropic's edge keeps connections for minutes.
 _IDLE_S_ON_PREM = 3.0

@@ -12,11 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Evidence, Reply, Turn, language
+from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.engines.anthropic import answer, notes, prompt, review, tools
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider
 from chatsvc.engines.fair_share import FairShare
+from chatsvc.language import language_detection
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
@@ -29,15 +30,10 @@ if TYPE_CHECKING:
 
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
-WITHOUT_TOOLS_S = 600.0
-"""Seconds for which a model is offered no tools after its server refused them; it may be configured anew meanwhile."""
-
-MAX_ROUNDS = 6
-"""Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
-
+WITHOUT_TOOLS_S = 600.0  # seconds for which a model is offered no tools after its server refused them; it may be configured anew meanwhile
+MAX_ROUNDS = 6  # calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply
 _LONGEST_COMPLETION_S = 120.0
-SPARE_S = 0.5
-"""Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
+SPARE_S = 0.5  # seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends
 
 
 class AnthropicEngine:
@@ -64,7 +60,7 @@ class AnthropicEngine:
         if self._provider.missing:
             raise EngineError("not_configured", self._provider.missing)
         if self._fault is None and self._egress.allowed:
-            language.load()
+            language_detection.load()
             await self._ready_client()
 
     async def reply(self, turn: Turn) -> Reply:

@@ -12,9 +12,7 @@ from collections.abc import Mapping
 
 from chatsvc.engines import EngineError
 
-MAX_ERROR_CHARS = 65_536
-"""Characters of each text of an error that are examined."""
-
+MAX_ERROR_CHARS = 65_536  # characters of each text of an error that are examined
 _BY_STATUS = {
     401: "provider_auth",
     402: "provider_auth",  # the account behind the key cannot pay

@@ -8,6 +8,7 @@ months and numbers those by which dates are read.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -17,30 +18,14 @@ import phonenumbers
 from chatsvc.domain.folding import fold
 from chatsvc.language.wordlists import LanguageWords
 
-NEAR_DAYS = 21
-"""Days before and after today within which a date counts as computed."""
-
-SMALL_COUNT = 10
-"""Whole numbers up to this are counts and ordinals unless a unit follows."""
-
-MAX_PRICES = 40
-"""Known prices that arithmetic is tried on."""
-
-MAX_PERCENTAGES = 10
-"""Known discounts that arithmetic is tried on."""
-
-MAX_COMPUTED = 20
-"""Unknown amounts of one reply that arithmetic is tried on. Further ones count as unknown."""
-
-MAX_NAMED = 5
-"""Unknown figures of a reply after which the check ends."""
-
-LONGEST_WORD = 100
-"""Characters that are read of one word, so that no pattern takes longer than in proportion to the text."""
-
-NEAR_TEXT = 40
-"""Characters before and after a number in which its unit is looked for."""
-
+NEAR_DAYS = 21  # days before and after today within which a date counts as computed
+SMALL_COUNT = 10  # whole numbers up to this are counts and ordinals unless a unit follows
+MAX_PRICES = 40  # known prices that arithmetic is tried on
+MAX_PERCENTAGES = 10  # known discounts that arithmetic is tried on
+MAX_COMPUTED = 20  # unknown amounts of one reply that arithmetic is tried on. Further ones count as unknown.
+MAX_NAMED = 5  # unknown figures of a reply after which the check ends
+LONGEST_WORD = 100  # characters that are read of one word, so that no pattern takes longer than in proportion to the text
+NEAR_TEXT = 40  # characters before and after a number in which its unit is looked for
 _WORDS = LanguageWords("figures.txt")
 _SYMBOLS = LanguageWords("symbols.txt")
 
@@ -300,13 +285,10 @@ class Sources:
         """Return the amounts that follow from the known prices, discounts and these counts."""
         if counts not in self._parts:
             amounts = {price * a * b for price in self._prices for a in counts for b in counts}
-            amounts |= {amount * (100 - percent) / 100 for amount in amounts for percent in self._percentages}
+            discounts = sorted({percent for source in self._known for percent in source.percentages})[:MAX_PERCENTAGES]
+            amounts |= {amount * (100 - percent) / 100 for amount in amounts for percent in discounts}
             self._parts[counts] = frozenset(amounts)
         return self._parts[counts]
-
-    @cached_property
-    def _percentages(self) -> tuple[Decimal, ...]:
-        return tuple(sorted({percent for source in self._known for percent in source.percentages}))[:MAX_PERCENTAGES]
 
     @cached_property
     def _durations(self) -> frozenset[Decimal]:
@@ -346,25 +328,14 @@ def _around(match: re.Match[str]) -> tuple[str, str]:
 def _values(text: str) -> set[Decimal]:
     """Read a written number in every possible way: 1.500 is 1500 or 1.5."""
     plain = re.sub(r"[ ’']", "", text.lstrip("+-"))
-    readings = set[str]()
-    if "." in plain and "," in plain:
-        decimal = max(".", ",", key=plain.rfind)
-        readings.add(plain.replace("," if decimal == "." else ".", "").replace(decimal, "."))
-    elif "." in plain or "," in plain:
-        separator = "." if "." in plain else ","
-        last = plain.rpartition(separator)[2]
-        if plain.count(separator) > 1 or len(last) == 3:
-            readings.add(plain.replace(separator, ""))
-        if plain.count(separator) == 1:
-            readings.add(plain.replace(separator, "."))
-    else:
-        readings.add(plain)
+    last, other = (".", ",") if plain.rfind(".") > plain.rfind(",") else (",", ".")
+    readings = {plain.replace(other, "").replace(last, ".")}
+    if other not in plain and (plain.count(last) > 1 or len(plain.rpartition(last)[2]) == 3):
+        readings.add(plain.replace(last, ""))
     values = set[Decimal]()
     for reading in readings:
-        try:
+        with suppress(InvalidOperation):  # several decimal signs
             values.add(Decimal(reading).normalize())
-        except InvalidOperation:
-            continue
     return values
 
 

@@ -13,32 +13,23 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import profiles, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, change_message, checked
 from chatsvc.domain.channels import REACHING
-from chatsvc.engines import Hit, Turn, hours, language
+from chatsvc.domain.folding import among
+from chatsvc.engines import Hit, Turn, hours
 from chatsvc.engines.anthropic import prompt, quotes, tools
 from chatsvc.engines.anthropic.answer import ModelAnswer, ToolCall
 from chatsvc.engines.anthropic.tools import NoteCall, WrongArguments
+from chatsvc.language.language_detection import spoken
 
 if TYPE_CHECKING:
     from anthropic.types import ToolResultBlockParam
 
-MAX_ATTEMPTS = 8
-"""Calls of tools that note something within one message, successful or not."""
-
-MAX_SEARCHES = 3
-"""Searches of the knowledge within one message."""
-
-SEARCHED_CHARS = 4_000
-"""Characters of entries that one search returns, or a little more."""
-
-FLOOR = 0.5
-"""Share of the best entry's score below which an entry that a search found does not answer the query."""
-
-CHANGEABLE = frozenset({"pending", "confirmed", "new", "in_progress"})
-"""Statuses of records that can be changed."""
-
-TAKEN_BACK = CHANGEABLE | {"canceled", "dismissed"}
-"""Statuses of records whose last change can be taken back: a cancellation, too."""
-
+MAX_ATTEMPTS = 8  # calls of tools that note something within one message, successful or not
+MAX_SEARCHES = 3  # searches of the knowledge within one message
+SEARCHED_CHARS = 4_000  # characters of entries that one search returns, or a little more
+FLOOR = 0.5  # share of the best entry's score below which an entry that a search found does not answer the query
+CHANGEABLE = frozenset({"pending", "confirmed", "new", "in_progress"})  # statuses of records that can be changed
+TAKEN_BACK = CHANGEABLE | {"canceled", "dismissed"}  # statuses of records whose last change can be taken back: a cancellation, too
+_CONTACT = ("name", "e-mail", "phone")
 _NOON = time(12)
 _WAITING = "It is confirmed and stays as it is until the team accepts the change."
 _STANDS = {
@@ -89,13 +80,13 @@ class Notes:
         if self._attempts > MAX_ATTEMPTS:
             raise WrongArguments("That was tried too often. Answer the visitor now.")
         wanted = tools.note(call.name, call.input)
-        return self._change(wanted) if wanted.is_change else self._note(call.name, wanted)
+        return self._change(wanted) if wanted.kind in tools.CHANGES else self._note(call.name, wanted)
 
     def _search(self, call: ToolCall) -> str:
         self._searches += 1
         if self._searches > MAX_SEARCHES:
             raise WrongArguments("That was searched too often. Answer the visitor now.")
-        result = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn))
+        result = self._turn.knowledge.search(tools.query(call.input), spoken=spoken(self._turn.message, self._turn.history))
         above = {hit.entry.id for hit in self.hits}
         hits = [hit for hit in result.hits if hit.score >= FLOOR * result.hits[0].score] if result.decision != "abstain" else []
         new, used = list[Hit](), 0
@@ -113,19 +104,7 @@ class Notes:
         if any(noted.change for noted in self._notes.values()):
             raise WrongArguments("A change was noted from this message; that is enough. Answer now.")
         matches = self._quoted(wanted)
-        claimed = Captured(
-            wanted.kind,
-            "\n".join(matches.kept),
-            wanted.visitor_name,
-            wanted.visitor_email,
-            wanted.visitor_phone,
-            wanted.date,
-            self._clock_of(wanted) if wanted.kind == "appointment" else None,
-            urgent=wanted.urgent,
-            end_date=wanted.end_date,
-            end_time=wanted.end_time,
-            item=wanted.item,
-        )
+        claimed = replace(wanted.claimed, message="\n".join(matches.kept), time=self._clock_of(wanted.claimed))
         record = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         self._demand(wanted, claimed, record)
         again = tool in self._notes
@@ -138,14 +117,14 @@ class Notes:
             parts.append("The business is closed then: tell the visitor that it may not be possible.")
         return " ".join((*parts, *self._left_out(wanted, record, matches)))
 
-    def _clock_of(self, wanted: NoteCall) -> time | None:
+    def _clock_of(self, claimed: Captured) -> time | None:
         """Return the time of an appointment. Where a day alone is booked, it is the hour of opening."""
-        if wanted.time is not None or wanted.date is None:
-            return wanted.time
+        if claimed.time is not None or claimed.date is None:
+            return claimed.time
         if profiles.load(self._turn.bot.profile).form("appointment").appointment == "time":
             raise WrongArguments("time is missing. Ask the visitor for it if they have not told it.")
-        opening = hours.next_opening(self._turn.bot, datetime.combine(wanted.date, datetime.min.time()) - timedelta(minutes=1))
-        return opening.time() if opening is not None and opening.date() == wanted.date else _NOON
+        opening = hours.next_opening(self._turn.bot, datetime.combine(claimed.date, time()) - timedelta(minutes=1))
+        return opening.time() if opening is not None and opening.date() == claimed.date else _NOON
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
         """Look the quotes up; where none is the visitor's, take all that they have said and no record has."""
@@ -166,14 +145,16 @@ class Notes:
         if wanted.kind == "move" and record.kind != "appointment":
             raise WrongArguments("Only an appointment is moved. Amend a request.")
         matches = self._quoted(wanted)
-        day, clock = (record.date, record.time) if wanted.kind == "withdraw" else (wanted.date, wanted.time)
         corrects = wanted.kind == "amend" or record.kind != "appointment"
-        contact = wanted.visitor_name, wanted.visitor_email, wanted.visitor_phone
         change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
-        claimed = Captured("appointment", "\n".join(matches.kept), *contact, date=day, time=clock, change=change)
-        if wanted.kind == "move":
-            claimed = replace(claimed, end_date=wanted.end_date, end_time=wanted.end_time)
-        outside = wanted.kind == "move" and (day or clock) and self._demand_moment(day or record.date, clock or record.time)
+        claimed = replace(wanted.claimed, request_type="appointment", message="\n".join(matches.kept), change=change)
+        outside = False
+        if wanted.kind == "withdraw":
+            claimed = replace(claimed, date=record.date, time=record.time)
+        if wanted.kind != "move":
+            claimed = replace(claimed, end_date=None, end_time=None)
+        elif claimed.date or claimed.time:
+            outside = self._demand_moment(claimed.date or record.date, claimed.time or record.time)
         self.captured = self._notes[tools.CHANGE_RECORD] = changed = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         parts = [f"Passed on. The team reads: {change_message(changed, change, self._turn.bot.language)}"]
         is_waiting = record.status == "confirmed" and wanted.kind != "withdraw"
@@ -184,13 +165,14 @@ class Notes:
 
     def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
         """Say what was not kept, and why, so that the model can ask for it or does not claim it."""
-        own = (("name", "visitor_name"), ("e-mail", "visitor_email"), ("phone", "visitor_phone"))
-        dropped = [label for label, name in own if getattr(wanted, name) and not getattr(record, name)]
+        labels = {"visitor_name": "name", "visitor_email": "e-mail", "visitor_phone": "phone"}
+        labels |= {name: name.replace("_", " ") for name in ("end_date", "end_time", "item")}
+        lost = [label for name, label in labels.items() if getattr(wanted.claimed, name) and not getattr(record, name)]
+        dropped, more = [label for label in lost if label in _CONTACT], [label for label in lost if label not in _CONTACT]
         left = [f"Left out, since the visitor did not type it: {', '.join(dropped)}."] if dropped else []
         if matches.dropped and wanted.quotes:
             quoted = ", ".join(f"“{quote[:80]}”" for quote in matches.dropped[:3])
             left.append(f"Left out, since it is no quote of the visitor's: {quoted}.")
-        more = [name.replace("_", " ") for name in ("end_date", "end_time", "item") if getattr(wanted, name) and not getattr(record, name)]
         if more:
             left.append(f"Without a field of its own, only in the quotes: {', '.join(more)}.")
         return left
@@ -239,7 +221,7 @@ def confirmation(turn: Turn, captured: Captured) -> str:
     """Write the reply where something was captured and the model then failed. The capture is kept."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
-    turkish = language.among(turn, ("tr", "en")) == "tr"
+    turkish = among(("tr", "en"), turn.language, spoken(turn.message, turn.history), turn.bot.language) == "tr"
     if captured.change is not None:
         return _change_confirmation(captured.change, turkish=turkish)
     if captured.date is None or captured.time is None:

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING
 
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
+from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import Hit, Knowledge, Turn, hours, language, site_of
+from chatsvc.engines import Hit, Knowledge, Turn, hours, site_of
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean, text_block, without_thoughts, without_tokens
+from chatsvc.language.language_detection import spoken
 
 if TYPE_CHECKING:
     from anthropic.types import CacheControlEphemeralParam, MessageParam, TextBlockParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
-MAX_TOKENS = 2048
-"""Most tokens of a reply, thinking included. Below 1,024 reasoning models end inside their thoughts."""
+MAX_TOKENS = 2048  # most tokens of a reply, thinking included. Below 1,024 reasoning models end inside their thoughts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,8 @@ HOSTED = Budget(knowledge=40_000, passages=12_000, history=12_000)
 # Ollama has room for 4k tokens unless told otherwise, cuts what does not fit without a word, and on a CPU reads some 100 a second.
 ON_PREM = Budget(knowledge=6_000, passages=4_000, history=3_000)
 
-PASSAGES = 8
-"""Entries that are searched for the message; half as many for the question before it."""
-
-MAX_RECORDS = 10
-"""Records of the conversation that a prompt has."""
-
+PASSAGES = 8  # entries that are searched for the message; half as many for the question before it
+MAX_RECORDS = 10  # records of the conversation that a prompt has
 _RECORDS = (
     "Already noted in this conversation, as the team reads it. It is not noted again, and nothing beside it is noted. Only a status "
     f"of confirmed means that the business has confirmed; changes go by {tools.CHANGE_RECORD}:"
@@ -109,9 +106,7 @@ _EVERYTHING = "Everything the business has written down for you"
 _QUOTE = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:knowledge|entry)\b)", re.IGNORECASE)
 
-EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}
-"""Marks the end of a prefix for the provider's prompt cache."""
-
+EPHEMERAL: CacheControlEphemeralParam = {"type": "ephemeral"}  # marks the end of a prefix for the provider's prompt cache
 _DAYS, _MONTHS = times.DAYS["en"], times.MONTHS["en"]
 _NAMED_DAYS = 6  # an opening that is further away is told with its date
 _SHOWN_CLOSED = 6  # closed days in a prompt
@@ -185,20 +180,20 @@ def language_name(tag: str) -> str | None:
     match = _TAG.fullmatch(tag)
     if match is None:
         return None
-    primary, variant = match[1].lower(), match[2]
-    name = _LANGUAGES.get(primary, f"the language with the code {primary}")
-    return f"{name} ({primary}-{variant})" if variant else name
+    code, variant = match[1].lower(), match[2]
+    name = _LANGUAGES.get(code, f"the language with the code {code}")
+    return f"{name} ({code}-{variant})" if variant else name
 
 
 def passages(turn: Turn, budget: int) -> list[Hit]:
     """Search the entries nearest to the message, then to the question before it. Best first, within `budget` characters."""
     if not turn.knowledge.entries:
         return []
-    spoken = language.detected(turn)
-    hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=spoken).hits)
+    heard = spoken(turn.message, turn.history)
+    hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=heard).hits)
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
     if before is not None:
-        hits += turn.knowledge.search(before, turn.language, PASSAGES // 2, spoken=spoken).hits
+        hits += turn.knowledge.search(before, turn.language, PASSAGES // 2, spoken=heard).hits
     chosen: dict[str, Hit] = {}
     used = 0
     for hit in hits:
@@ -222,7 +217,8 @@ def _moment(turn: Turn) -> str:
     opening = [f"{label}: {text}." for label, text in lines if text]
     wanted = language_name(turn.language) if turn.language else None
     if wanted is None:
-        unclear = language_name(language.of(turn)) or "Turkish"
+        own = turn.language or spoken(turn.message, turn.history) or turn.bot.language
+        unclear = language_name(primary(own)) or "Turkish"
         wording = f"Answer in the language of the visitor's last message; where that is unclear, in {unclear}."
     else:
         wording = f"Answer in {wanted}, whatever language the visitor writes in."
@@ -264,11 +260,8 @@ def described(record: Captured | CapturedRecord) -> str:
         when += f" until {' '.join(filter(None, (str(record.end_date or ''), f'{record.end_time:%H:%M}' if record.end_time else '')))}"
     if record.item:
         when = f"{when}, {record.item}".lstrip(", ")
-    contact = [
-        f"{label} {value}"
-        for label, value in (("name", record.visitor_name), ("e-mail", record.visitor_email), ("phone", record.visitor_phone))
-        if value
-    ]
+    given = (("name", record.visitor_name), ("e-mail", record.visitor_email), ("phone", record.visitor_phone))
+    contact = [f"{label} {value}" for label, value in given if value]
     words = " / ".join(f"“{line}”" for line in record.message.splitlines() if line.strip())
     change = record.change if isinstance(record, CapturedRecord) else None
     waiting = f"waiting for the team: {change.kind} {change.date or ''} {change.time or ''}".rstrip() if change else ""
@@ -330,7 +323,6 @@ def fits(known: Knowledge, budget: int) -> bool:
 
 def entries_told(entries: Iterable[Entry], title: str) -> str:
     """Write entries between tags; tags inside them are escaped. Other phrasings are left out, as they only help a search."""
-    texts = ((_OUR_TAGS.sub(_QUOTE, entry.question.strip()), _OUR_TAGS.sub(_QUOTE, entry.answer.strip())) for entry in entries)
-    parts = [f"<entry>\nQ: {question}\nA: {answer}\n</entry>" for question, answer in texts]
-    inside = "\n".join(parts) if parts else "(nothing)"
+    texts = [_OUR_TAGS.sub(_QUOTE, f"Q: {entry.question.strip()}\nA: {entry.answer.strip()}") for entry in entries]
+    inside = "\n".join(f"<entry>\n{text}\n</entry>" for text in texts) or "(nothing)"
     return f"{title}, as questions and answers:\n<knowledge>\n{inside}\n</knowledge>"

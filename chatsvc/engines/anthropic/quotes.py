@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 from chatsvc.domain.folding import fold
 
-MOST_CHARS = 4_000
-"""Characters of all quotes that are looked up."""
-
+MOST_CHARS = 4_000  # characters of all quotes that are looked up
 _FEWEST_WORDS = 3  # of a part that is cut out of a quote where no punctuation is
 _SHARE = 0.6  # of its words that a quote must have from the visitor
 _WORD = re.compile(r"[^\W_]+")
@@ -17,11 +14,10 @@ _PARTS = re.compile(r"\n|(?<=[.!?;])\s+|\.{2,}|…|\s[/|–—+-]\s|[“”\"«�
 
 
 class _SpokenMessage(NamedTuple):
-    """A message with its folded words. `places` has the index of each by its offset in `words`, `spans` where it stands in `text`."""
+    """A message, its folded words with a blank around each, and where each word stands in `text`."""
 
     text: str
     words: str
-    places: dict[int, int]
     spans: list[tuple[int, int]]
 
 
@@ -65,13 +61,11 @@ def without(spoken: Sequence[str], noted: Iterable[str]) -> tuple[str, ...]:
 
 def _message(text: str) -> _SpokenMessage:
     spans = [match.span() for match in _WORD.finditer(text)]
-    words = [fold(text[start:end]) for start, end in spans]
-    offsets = [0, *accumulate(len(word) + 1 for word in words)]
-    return _SpokenMessage(text, f" {' '.join(words)} ", {offset: index for index, offset in enumerate(offsets[:-1])}, spans)
+    return _SpokenMessage(text, f" {' '.join(_folded_words(text))} ", spans)
 
 
 def _folded_words(text: str) -> list[str]:
-    return [fold(word) for word in _WORD.findall(text)]
+    return [fold(word).replace(" ", "") for word in _WORD.findall(text)]  # a few characters fold to more than one word
 
 
 def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPart | None:
@@ -80,7 +74,7 @@ def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPa
     for number in range(len(messages) - 1, -1, -1):
         offset = messages[number].words.rfind(wanted)
         if offset >= 0:
-            first = messages[number].places[offset]
+            first = messages[number].words.count(" ", 0, offset)
             return _QuotedPart(number, first, first + len(words))
     return None
 

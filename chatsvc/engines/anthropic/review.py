@@ -31,7 +31,7 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
 
     `hits` are entries found for the message, `captured` is what was captured from it.
     """
-    if _CALL_MARKS.search(text) or any(name in text for name in tools.NAMES if name != tools.NO_ANSWER):
+    if _CALL_MARKS.search(text):
         return f"{_HEAD} It held a tool call as text. Call the tool itself, or answer the visitor in plain words."
     if tools.NO_ANSWER in text:
         raise EngineError("no_answer", "its tool, written as text")
@@ -140,9 +140,7 @@ _SETTLED = {
     "done": _compile(r"complet|process|tamamla|gerçekleş"),
 }
 
-MOST_WORDS = 5
-"""Words of a reply that a complaint names."""
-
+MOST_WORDS = 5  # words of a reply that a complaint names
 _SHORTEST, _STEM = 5, 5  # letters of a word that says something, and of its beginning
 _WORD = re.compile(r"[^\W_]+")
 _CALLED_NOTED = _compile(
@@ -154,7 +152,8 @@ _COMMON = LanguageWords("figures.txt").words("common")
 
 _CALL_MARKS = re.compile(
     r"</?\s*(?:tool_call|tool_use|tool_code|function_calls?|function|antml:\w+|invoke)\b|\[/?TOOL_CALLS?\]|<\|(?:tool|python_tag|/?call)"
-    r"|\{\s*\"(?:name|function|tool|type|tool_name|action)\"\s*:\s*\"(?:function|tool_use|tool_call)?",
+    r"|\{\s*\"(?:name|function|tool|type|tool_name|action)\"\s*:\s*\"(?:function|tool_use|tool_call)?"
+    rf"|{tools.SEARCH}|{tools.NOTE_REQUEST}|{tools.NOTE_APPOINTMENT}|{tools.CHANGE_RECORD}",
     re.IGNORECASE,
 )
 

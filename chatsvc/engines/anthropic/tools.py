@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES
+from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES, Captured
 
 if TYPE_CHECKING:
     from anthropic.types import ToolParam
@@ -23,9 +23,7 @@ CHANGE_RECORD = "change_record"
 SEARCH = "search_knowledge"
 NO_ANSWER = "no_answer"
 
-MAX_QUERY = 400
-"""Characters of a search query."""
-
+MAX_QUERY = 400  # characters of a search query
 MOST_QUOTES = 20
 
 KINDS = tuple(kind for kind in REQUEST_TYPES if kind != "appointment")
@@ -128,25 +126,13 @@ class WrongArguments(Exception):
 class NoteCall(NamedTuple):
     """Arguments of a tool that notes or changes a record, not yet compared with what the visitor typed.
 
-    `kind` is a type of request, "appointment", or the kind of a change, of the record `record_id`.
+    `kind` is a type of request, "appointment", or the kind of a change, of the record `record_id`; `claimed` is the record without words.
     """
 
     kind: str
     quotes: tuple[str, ...]
-    record_id: str = ""
-    visitor_name: str | None = None
-    visitor_email: str | None = None
-    visitor_phone: str | None = None
-    date: dt.date | None = None
-    time: dt.time | None = None
-    end_date: dt.date | None = None
-    end_time: dt.time | None = None
-    item: str | None = None
-    urgent: bool = False
-
-    @property
-    def is_change(self) -> bool:
-        return self.kind in CHANGES
+    record_id: str
+    claimed: Captured
 
 
 def note(tool: str, arguments: object) -> NoteCall:
@@ -166,8 +152,9 @@ def note(tool: str, arguments: object) -> NoteCall:
     record_id = _needed(fields, "record_id") if tool == CHANGE_RECORD else ""
     days = {name: _day(name, fields[name]) for name in ("date", "end_date") if name in fields}
     clocks = {name: _clock(name, fields[name]) for name in ("time", "end_time") if name in fields}
-    contact = {name: fields.get(name) for name in (*_VISITOR, "item")}
-    return NoteCall(kind, quotes, record_id, **contact, **days, **clocks, urgent=given.get("urgent") in (True, "true"))  # type: ignore[arg-type]
+    texts = {name: fields.get(name) for name in (*_VISITOR, "item")}
+    urgent = "urgent" in properties and given.get("urgent") in (True, "true")  # type: ignore[operator]
+    return NoteCall(kind, quotes, record_id, Captured(kind, "", **texts, **days, **clocks, urgent=urgent))  # type: ignore[arg-type]
 
 
 def query(arguments: object) -> str:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from functools import cached_property
 
-from chatsvc.domain import times
+from chatsvc.domain import folding, times
 from chatsvc.domain.captures import Captured
-from chatsvc.engines import Evidence, SearchResult, Turn, language
+from chatsvc.engines import Evidence, SearchResult, Turn
 from chatsvc.engines.knowledge import acts, forms, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK, Act
 from chatsvc.engines.knowledge.business import is_urgent
 from chatsvc.engines.knowledge.forms import Field, RequestForm
 from chatsvc.engines.knowledge.state import RequestDraft
-from chatsvc.language import catalogue
+from chatsvc.language import catalogue, language_detection
 from chatsvc.language.folding import fold, words
 from chatsvc.language.names import asks
 from chatsvc.language.values import Values
@@ -38,7 +38,11 @@ class DialogueTurn:
         self.now = times.local(turn.now_ms, turn.bot.timezone)
         self.state, self.is_stale = state.load(turn.dialogue, turn.now_ms)
         self.offered = tuple(self.state.choices)  # by the bot's last message
-        self.language = self.state.language = self._spoken()
+        # A few words, which may be a name, do not change the language of the conversation.
+        if turn.language or not self.state.language or len(self.words) >= FEW_WORDS:
+            detected = language_detection.spoken(turn.message, turn.history)
+            self.state.language = folding.among(catalogue.languages(), turn.language, detected, turn.bot.language)
+        self.language = self.state.language
         self.say = catalogue.of_bot(turn.bot, self.language)
         self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
         replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
@@ -49,12 +53,6 @@ class DialogueTurn:
         self.is_unknown = False
         self.missed = ""
         self.results: dict[tuple[str, str | None], SearchResult] = {}
-
-    def _spoken(self) -> str:
-        """Return the language to answer in. A few words, which may be a name, do not change that of the conversation."""
-        if not self.turn.language and self.state.language and len(self.words) < FEW_WORDS:
-            return self.state.language
-        return language.among(self.turn, catalogue.languages())
 
     def _acts_of(self, sentence: str) -> list[Act]:
         """Return the act of a sentence, and before it that of a refusal with which it begins: "no I just want to know how ..."."""

@@ -153,6 +153,6 @@ class WhatsAppSender(PlatformPoster):
 
 
 def _label(text: str) -> str:
-    from chatsvc.engines import language
+    from chatsvc.language import language_detection
 
-    return _LABELS.get(language.guess(text) or "", _LABELS["en"])
+    return _LABELS.get(language_detection.guess(text) or "", _LABELS["en"])

@@ -82,7 +82,7 @@ async def show(
     services: Services, caller: Caller, *, conversation: str, around: str | None = None, before: str | None = None
 ) -> ShownConversation:
     """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
-    from chatsvc.engines import language
+    from chatsvc.language import language_detection
 
     async with services.big_reads:
         view = await stored.view(services.db, caller.scope.accounts, conversation, MESSAGES, caller.actor.id, around, before)
@@ -96,7 +96,7 @@ async def show(
     return ShownConversation(
         view,
         shown,
-        language=language.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages]),
+        language=language_detection.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages]),
         typing=services.events.is_typing(key, VISITOR),
         writable_until=await handling.writable_until(services, view.conversation),
         address=await platforms.address(services.db, key) if view.conversation.channel in PLATFORMS else None,

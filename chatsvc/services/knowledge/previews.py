@@ -349,7 +349,7 @@ async def _written(
             continue
         cost = cost_micro_usd(tier, usage)
         services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
-        await today.count_trial(services.db, bot.id, services.clock(), usage.total, cost)
+        await today.count_trial(services.db, bot.id, services.clock(), sum(usage), cost)
         phrased += [new for entry, written in zip(batch, _lists(text), strict=False) if (new := _with(entry, written)).alt != entry.alt]
     return phrased
 

@@ -173,10 +173,10 @@ async def sentence(services: Services, bot: Bot, conversation: ConversationKey, 
 
 async def spoken(services: Services, bot: Bot, conversation: ConversationKey, last_words: str) -> str:
     """Return the language of a conversation, the bot's where it shows none."""
-    from chatsvc.engines import language
+    from chatsvc.language import language_detection
 
-    spoken_language = language.guess(last_words)
+    spoken_language = language_detection.guess(last_words)
     if spoken_language is None:
         history = await conversations.history(services.db, conversation, HISTORY_MESSAGES, 0)
-        spoken_language = language.spoken(last_words, history.messages)
+        spoken_language = language_detection.spoken(last_words, history.messages)
     return spoken_language or bot.language

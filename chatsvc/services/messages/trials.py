@@ -108,10 +108,10 @@ async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None 
         raise refusals.trials_too_many(most=slot.limit, retry_after=slot.reset - now // 1000)
     async with current.lock:
         turn, usage = await _turn(services, bot, current, text)
-        if tier is not None and usage.total:
+        if tier is not None and any(usage):
             cost = cost_micro_usd(tier, usage)
             services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
-            await stored.count_trial(services.db, bot.id, now, usage.total, cost)
+            await stored.count_trial(services.db, bot.id, now, sum(usage), cost)
         if not current.turns:
             await stored.set_tried(services.db, state.account.id, services.clock())
         current.turns = [*current.turns, turn][-MOST_TURNS:]
