@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from yarl import URL
 
-from chatsvc.api import bodies
+from chatsvc.api import interface
 from chatsvc.domain.errors import PROBLEMS
 from tests.api.support import LIMIT, REMAINING, RESET, names
 from tests.conftest import Answer, Caller
@@ -37,7 +37,7 @@ def fuzz(share: float) -> settings:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """A service that waits for nobody for long, and a log that is not kept."""
-    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(interface, "BODY_TIMEOUT_S", 0.1)
     caplog.set_level(logging.ERROR)
 
 
