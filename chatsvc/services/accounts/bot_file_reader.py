@@ -1,7 +1,7 @@
 """Reader of a bot's file, or of plain values like one. Checks all its parts and collects all faults; bot_files.py applies the result."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,12 +21,11 @@ SETTINGS = (
     *("phone", "email", "address"),
 )
 NUMBERS = ("hand_off_wait", "hand_off_return", "appointment_minutes", "appointments_at_once")
-_OF_THE_BOT = frozenset({"ask_back", "hand_off", *NUMBERS})
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
 _LONGEST_SUGGESTION = 80
 _LONGEST_NOTE = 80  # of closed days
-_FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
+Reader = Callable[[Node], object]
 _BRACES = re.compile(r"\{(\w*)\}")
 
 
@@ -87,34 +86,35 @@ class BotFileReader:
         return self.read(node, profile)
 
     def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
-        readers: dict[str, Callable[[Node], object]] = {
+        readers: dict[str, Reader] = {
+            **{name: partial(self._setting, name) for name in SETTINGS},
             "closed": self._closed,
             "form_of_address": partial(self._among, known=profiles.FORMS_OF_ADDRESS),
             "texts": self._texts,
             "forms": self._forms,
             "suggestions": self._suggestions,
-            "tests": self._tests,
+            "tests": lambda node: tuple(dict.fromkeys(map(self._test, self._some(node, MOST_TESTS, "too_many_tests")))),
             "ask_back": self._switch,
             "hand_off": self._switch,
             **{name: partial(self._number, name) for name in NUMBERS},
+            "knowledge": self._patterns,
         }
-        changes: dict[str, object] = {}
-        owned: dict[str, object] = {}
-        for key, value in self._items(node) if node is not None else ():
-            name = key.text
-            if name in SETTINGS:
-                changes.update(self._setting(value, name))
-            elif name in _OF_THE_BOT:
-                changes[name] = readers[name](value)
-            elif name == "knowledge":
-                self.knowledge = self._patterns(value)
-            elif name in readers:
-                owned[name] = readers[name](value)
-            else:
-                self._refuse(key, "part_unknown", part=name, whole="a bot's file", known=[*SETTINGS, *readers, "knowledge"])
+        changes = self._parts(node, "a bot's file", readers) if node is not None else {}
+        self.knowledge = changes.pop("knowledge", None)
+        owned = {name: changes.pop(name) for name in Profile._fields if name in changes}
         if owned and not self.faults:
-            changes["profile"] = profile._replace(**owned).dump()  # type: ignore[arg-type]  # each was read by its name
+            changes["profile"] = profile._replace(**owned).dump()
         return changes
+
+    def _parts(self, node: Node, whole: str, readers: Mapping[str, Reader], known: Sequence[str] = ()) -> dict[str, Any]:
+        """Read the parts of a mapping, each by the reader of its name; refuse those of other names."""
+        parts: dict[str, Any] = {}
+        for key, value in self._items(node):
+            if key.text in readers:
+                parts[key.text] = readers[key.text](value)
+            else:
+                self._refuse(key, "part_unknown", part=key.text, whole=whole, known=[*(known or readers)])
+        return parts
 
     def _refuse(self, node: Node, code: str, **facts: object) -> None:
         self.faults.append(BotFileFault(node.line, node.column, code, facts))
@@ -152,23 +152,23 @@ class BotFileReader:
             self._refuse(node, "none_of", value=text, known=list(choices))
         return text
 
-    def _setting(self, node: Node, name: str) -> dict[str, object]:
+    def _setting(self, name: str, node: Node) -> object:
         if not isinstance(node, Scalar):
             self._refuse(node, "no_text")
-            return {}
-        return self._checked(node, name, "" if node.null else node.text)
+            return None
+        return self._checked(name, node, "" if node.null else node.text)
 
-    def _checked(self, node: Node, name: str, value: object) -> dict[str, object]:
+    def _checked(self, name: str, node: Node, value: object) -> object:
         try:
-            return bots.checked(self._tiers, {name: value})
+            return bots.checked(self._tiers, {name: value})[name]
         except Refused as fault:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
-            return {}
+            return None
 
     def _number(self, name: str, node: Node) -> int:
         text = self._text(node)
         number = int(text[:9]) if text.isascii() and text.isdecimal() else 0
-        self._checked(node, name, number)
+        self._checked(name, node, number)
         return number
 
     def _switch(self, node: Node) -> bool:
@@ -216,27 +216,19 @@ class BotFileReader:
                 self._refuse(item, "no_text")
         return [item for item in items if isinstance(item, Scalar)]
 
-    def _tests(self, node: Node) -> tuple[BotTest, ...]:
-        return tuple(dict.fromkeys(map(self._test, self._some(node, MOST_TESTS, "too_many_tests"))))
-
     def _test(self, node: Node) -> BotTest:
-        given: dict[str, Any] = {}
-        for key, value in self._items(node):
-            if key.text in ("contains", "lacks"):
-                given[key.text] = self._expected_texts(value)
-            elif key.text == "decision":
-                given[key.text] = self._among(value, DECISIONS)
-            elif key.text == "language":
-                given[key.text] = self._setting(value, "language").get("language")
-            elif key.text in BotTest._fields:
-                given[key.text] = " ".join(self._text(value).split())
-            else:
-                self._refuse(key, "part_unknown", part=key.text, whole="a test", known=list(BotTest._fields))
-        if not given.get("ask"):
+        readers: dict[str, Reader] = {
+            **dict.fromkeys(BotTest._fields, lambda node: " ".join(self._text(node).split())),
+            **dict.fromkeys(("contains", "lacks"), self._expected_texts),
+            "decision": partial(self._among, known=DECISIONS),
+            "language": partial(self._setting, "language"),
+        }
+        given = {name: value for name, value in self._parts(node, "a test", readers).items() if value}
+        if "ask" not in given:
             self._refuse(node, "test_without_question")
-        if not any(given.get(name) for name in EXPECTATIONS):
+        if given.keys().isdisjoint(EXPECTATIONS):
             self._refuse(node, "test_without_expectation")
-        return BotTest(given.pop("ask", ""), **{name: value for name, value in given.items() if value})
+        return BotTest(**{"ask": "", **given})
 
     def _expected_texts(self, node: Node) -> tuple[str, ...]:
         texts = [(item, self._text(item).strip()) for item in (node.items if isinstance(node, List) else [node])]
@@ -270,16 +262,11 @@ class BotFileReader:
         for key, value in self._items(node):
             if self._among(key, REQUEST_TYPES) not in REQUEST_TYPES:
                 continue
-            kind: str = "time"
-            fields: tuple[FormField, ...] = ()
-            for name, part in self._items(value):
-                if name.text == "is" and key.text == "appointment":
-                    kind = self._among(part, profiles.APPOINTMENTS)
-                elif name.text == "fields":
-                    fields = self._fields(part)
-                else:
-                    self._refuse(name, "part_unknown", part=name.text, whole="a form", known=["fields", "is (appointment)"])
-            forms[key.text] = Form(kind, fields)
+            readers: dict[str, Reader] = {"fields": self._fields}
+            if key.text == "appointment":
+                readers["is"] = partial(self._among, known=profiles.APPOINTMENTS)
+            parts = self._parts(value, "a form", readers, ["fields", "is (appointment)"])
+            forms[key.text] = Form(parts.get("is", "time"), parts.get("fields", ()))
         return forms
 
     def _fields(self, node: Node) -> tuple[FormField, ...]:
@@ -289,20 +276,16 @@ class BotFileReader:
         return tuple(fields)
 
     def _field(self, node: Node) -> FormField:
-        given: dict[str, Node] = {}
-        for key, value in self._items(node):
-            if key.text not in _FIELD_KEYS:
-                self._refuse(key, "part_unknown", part=key.text, whole="a field", known=list(_FIELD_KEYS))
-            given[key.text] = value
-        name = self._text(given["name"]).strip() if "name" in given else ""
-        kind = self._among(given["kind"], profiles.KINDS) if "kind" in given else "text"
-        choices = tuple(self._text(choice) for choice in self._list(given["choices"])) if "choices" in given else ()
-        if not name:
+        readers: dict[str, Reader] = {
+            "name": lambda node: self._text(node).strip(),
+            "kind": partial(self._among, known=profiles.KINDS),
+            "ask": self._sentences,
+            "choices": lambda node: tuple(map(self._text, self._list(node))),
+            "required": self._switch,
+        }
+        field = FormField(**{"name": "", **self._parts(node, "a field", readers)})
+        if not field.name:
             self._refuse(node, "field_without_name")
-        if (kind == "choice") != bool(choices):
+        if (field.kind == "choice") != bool(field.choices):
             self._refuse(node, "choices")
-        ask = self._sentences(given["ask"]) if "ask" in given else {}
-        required = _SWITCHES.get(self._text(given["required"]).lower()) if "required" in given else True
-        if required is None:
-            self._refuse(given["required"], "no_switch")
-        return FormField(name, kind, ask, choices, bool(required))
+        return field
