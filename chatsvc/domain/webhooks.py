@@ -137,18 +137,14 @@ def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str
     }
 
 
-PREFIX = "whsec_"
-_FORM = "sha256="
-
-
 def generate_signing_key() -> str:
     """Make a new signing key: `whsec_` and 43 characters of base64url (256 bits). It is shown once."""
-    return PREFIX + secrets.token_urlsafe(32)
+    return "whsec_" + secrets.token_urlsafe(32)
 
 
 def sign(key: str, body: bytes) -> str:
     """Return the value of X-Service-Signature: `sha256=` and lowercase hex. The HMAC key is the whole string's bytes, prefix included."""
-    return _FORM + hmac.digest(key.encode(), body, hashlib.sha256).hex()
+    return f"sha256={hmac.digest(key.encode(), body, hashlib.sha256).hex()}"
 
 
 def verify(key: str, body: bytes, signature: str) -> bool:

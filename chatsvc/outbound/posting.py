@@ -23,23 +23,23 @@ _TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS
 
 
 class SendingFault(Exception):
-    """A call of a platform has failed."""
-
-
-class SendingRefused(SendingFault):
-    """The platform refuses the message: it was not sent and will not be. `code` is kept with the message, the text is for the log."""
+    """A call of a platform has failed. `code` is kept with the message, the text is for the log."""
 
     def __init__(self, code: str, text: str = "") -> None:
         super().__init__(f"{code}: {text}" if text else code)
         self.code = code
 
 
+class SendingRefused(SendingFault):
+    """The platform refuses the message: it was not sent and will not be."""
+
+
 class RetryLater(SendingFault):
     """The platform takes no message for a while: it was not sent. `whole`: nobody's, else only none of this conversation."""
 
     def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
-        super().__init__(f"{code}: {seconds:g} s")
-        self.code, self.seconds, self.whole = code, seconds, whole
+        super().__init__(code, f"{seconds:g} s")
+        self.seconds, self.whole = seconds, whole
 
 
 class NotConnected(SendingFault):
@@ -47,11 +47,7 @@ class NotConnected(SendingFault):
 
 
 class SendingUncertain(SendingFault):
-    """The request was written and no clear answer came: the message may have been sent. `code` is kept with the message."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+    """The request was written and no clear answer came: the message may have been sent."""
 
 
 class PlatformPoster:

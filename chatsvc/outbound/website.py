@@ -78,7 +78,7 @@ class WebsiteClient:
                     url = urljoin(target.url, fields.get("Location", "")).partition("#")[0]
                     continue
                 body = await _body(response) if response.status == 200 else b""
-            kind, charset = _kind(fields.get("Content-Type", ""))
+            kind, charset = response.content_type if "Content-Type" in fields else "", (response.charset or "")[:40]
             return FetchedPage(target.url, response.status, body, kind, charset, fields.get("ETag"), fields.get("Last-Modified"))
         raise FetchFailed("too_many_redirects")
 
@@ -107,9 +107,3 @@ def unpacked(packed: bytes) -> bytes:
         if stream.eof:
             return body
     raise FetchFailed("unknown_encoding")
-
-
-def _kind(value: str) -> tuple[str, str]:
-    kind, _, rest = value.partition(";")
-    charset = next((part.partition("=")[2].strip(" \"'") for part in rest.split(";") if part.strip().lower().startswith("charset")), "")
-    return kind.strip().lower(), charset[:40]

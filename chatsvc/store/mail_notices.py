@@ -94,13 +94,8 @@ def note_decision(connection: Connection, appointment: int, message: int, recipi
 @writes
 def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -> None:
     """Send an address no more mails with answers."""
-    connection.execute(
-        """
-        INSERT INTO mail_stops (account_id, digest, created_at) SELECT ?1, ?2, ?3
-        WHERE NOT EXISTS (SELECT 1 FROM mail_stops WHERE account_id = ?1 AND digest = ?2)
-        """,
-        (account_id, digest, now),
-    )
+    statement = "INSERT INTO mail_stops (account_id, digest, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    connection.execute(statement, (account_id, digest, now))
 
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:

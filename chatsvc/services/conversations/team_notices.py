@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from chatsvc import translations
@@ -60,32 +61,26 @@ async def due(services: Services) -> list[WaitingVisitor]:
 
 def worded(visitors: Sequence[WaitingVisitor], platforms: Mapping[str, Platform]) -> WordedNotice:
     """Word the notice of one visitor or several, in the language of the first bot."""
-    language = "tr" if visitors[0].bot.language == "tr" else "en"
+    text = partial(_text, visitors[0].bot.language)
+    channels = [platforms[notice.channel].label if notice.channel in platforms else notice.channel for notice, _, _ in visitors]
     if len(visitors) == 1:
         ((notice, bot, url),) = visitors
         words = _shortened(notice.words, _MOST_SAID)
-        text = _text(language, "waiting").format(bot=bot.name, channel=_channel(notice, platforms), said=words)
-        return WordedNotice(text, [(_text(language, "open"), url)])
-    lines, buttons = [_text(language, "several_begin").format(count=len(visitors)), ""], []
-    for number, (notice, bot, url) in enumerate(visitors, start=1):
-        name = _shortened(bot.name, _MOST_NAME)
-        words = _shortened(" ".join(notice.words.split()), _MOST_SAID_OF_SEVERAL)
-        lines.append(f"{number}. {name} ({_channel(notice, platforms)}): “{words}”")
-        buttons.append((f"{number}. {name}", url))
-    return WordedNotice("\n".join([*lines, "", _text(language, "several_end")]), buttons)
+        return WordedNotice(text("waiting").format(bot=bot.name, channel=channels[0], said=words), [(text("open"), url)])
+    lines, buttons = [text("several_begin").format(count=len(visitors)), ""], []
+    for number, ((notice, bot, url), channel) in enumerate(zip(visitors, channels, strict=True), start=1):
+        name = f"{number}. {_shortened(bot.name, _MOST_NAME)}"
+        lines.append(f"{name} ({channel}): “{_shortened(' '.join(notice.words.split()), _MOST_SAID_OF_SEVERAL)}”")
+        buttons.append((name, url))
+    return WordedNotice("\n".join([*lines, "", text("several_end")]), buttons)
 
 
-def _text(language: str, key: str) -> str:
-    return translations.template(language, f"team_notices.{key}")
+def _text(language: str | None, key: str) -> str:
+    return translations.template("tr" if language == "tr" else "en", f"team_notices.{key}")
 
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-def _channel(notice: TeamNotice, platforms: Mapping[str, Platform]) -> str:
-    platform = platforms.get(notice.channel)
-    return platform.label if platform else notice.channel
 
 
 async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
@@ -101,7 +96,7 @@ async def answer(services: Services, given: TeamAnswer) -> str | None:
         return None
     account_id, bot_id, conversation = noticed[0]
     bot = await services.account_cache.bot(account_id, bot_id)
-    language = "tr" if bot is not None and bot.language == "tr" else "en"
+    language = bot.language if bot is not None else None
     if len(noticed) > 1:
         return _text(language, "refused_several")
     if not given.text:
