@@ -30,6 +30,7 @@ from tests.webhooks.certificates import Authority
 async def test_a_tls_handshake_that_is_never_finished_ends_and_others_go_on(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert listeners.HANDSHAKE_TIMEOUT_S == connection.SILENT_TIMEOUT_S == 10
     monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 1.0)
     monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 1.0)
     authority = Authority(tmp_path)

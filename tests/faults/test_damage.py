@@ -20,7 +20,7 @@ from tests.store.support import chat, furnish, in_database
 pytestmark = pytest.mark.sqlite
 
 PAGE = 4096
-SEEDS = range(4)
+SEEDS = range(3)
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,8 @@ def site(filled: Path, tmp_path: Path) -> Site:
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "a zeroed header": lambda raw: bytes(100) + raw[100:],
     "zeroed pages": lambda raw: bytes(PAGE * 4) + raw[PAGE * 4 :],
-    "garbage in the schema": lambda raw: raw[:100] + random.Random(1).randbytes(PAGE * 3 - 100) + raw[PAGE * 3 :],
     "half": lambda raw: raw[: len(raw) // PAGE // 2 * PAGE],
     "a page short": lambda raw: raw[:-PAGE],
-    "its first bytes": lambda raw: raw[:50],
     "a text": lambda _: "Alışveriş listesi: süt, ekmek, yumurta\n".encode() * 200,
 }
 

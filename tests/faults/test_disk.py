@@ -95,7 +95,7 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     )
     ballast = Ballast(disk)
     answered, created = 0, ["Acme"]
-    for round_ in range(3):
+    for round_ in range(2):
         healthy = await many(caller, f"{round_} healthy")
         assert set(healthy) == {(200, None)}
         answered += sum(healthy.values())
@@ -152,10 +152,13 @@ async def test_a_disk_that_turns_read_only_is_told_and_reads_go_on(tmp_path: Pat
 
 async def test_a_database_that_a_stranger_has_locked_is_told_and_goes_on_when_it_is_let_go(caller: Caller, engine: ScriptedEngine) -> None:
     assert await many(caller, "before", 10) == {(200, None): 10}
+    db = caller.app.services.db
+    await db.write(lambda connection: connection.execute("PRAGMA busy_timeout=200"))
     with locked(caller.app.config.data_dir / "chatsvc.db"):
         assert await many(caller, "meanwhile", 10) == {UNAVAILABLE: 10}
         await reads_go_on(caller)
     # One that is soon let go is waited for.
+    await db.write(lambda connection: connection.execute("PRAGMA busy_timeout=5000"))
     with locked(caller.app.config.data_dir / "chatsvc.db"):
         sending = asyncio.create_task(many(caller, "after", 10))
         await asyncio.sleep(0.5)

@@ -15,7 +15,7 @@ from tests.conftest import Caller
 from tests.engines.model_server import ModelServer
 from tests.fakes import FakeClock
 from tests.faults.support import descriptors, soon, told, written
-from tests.proxy import Fault, Link, Proxy, cuts_after, delays, garbles, hangs, hangs_up, resets, says, swallows
+from tests.proxy import Fault, Link, Proxy, cuts_after, delays, garbles, hangs, hangs_up, resets, says
 
 DEADLINE_S = 2.0
 AT_ONCE = 5
@@ -29,7 +29,6 @@ BAD, LATE, GONE = {"bad_response"}, {"timeout"}, {"bad_response", "unreachable"}
 
 FAULTS: dict[str, tuple[Fault, set[str]]] = {
     "accepts and hangs": (hangs(), LATE),
-    "takes the question and says nothing": (swallows(), LATE),
     "resets": (resets(), {"unreachable"}),
     "hangs up": (hangs_up(), {"unreachable"}),
     "answers too late": (delays(2 * DEADLINE_S), LATE),
@@ -41,7 +40,6 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
     "another protocol": (says(b"SSH-2.0-OpenSSH_9.2\r\n"), GONE),
     "a page of a proxy": (says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>Hi</html>"), BAD),
     "no body at all": (says(b"HTTP/1.1 204 No Content\r\n\r\n"), BAD),
-    "half a head and then nothing": (says(b"HTTP/1.1 200 OK\r\nContent-", end=WAIT), LATE),
     "half a body and then nothing": (says(HEAD + b"Content-Length: 500\r\n\r\n" + REPLY[:30], end=WAIT), LATE),
     "a shorter length than the body": (says(HEAD + b"Content-Length: 20\r\n\r\n" + REPLY), BAD),
     "chunks that are none": (says(CHUNKED + b"zz\r\n" + REPLY), BAD),

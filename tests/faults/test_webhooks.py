@@ -25,7 +25,6 @@ EVENTS = 3  # a silent receiver has one lane, so that they may have to go one af
 # What breaks before TLS stands, and what breaks once a delivery is under way. Garbled bytes do not get past TLS.
 FAULTS: dict[str, tuple[Fault, set[str]]] = {
     "accepts and hangs": (broken.hangs(), {"timeout"}),
-    "takes everything and says nothing": (broken.swallows(), {"timeout"}),
     "resets": (broken.resets(), {"connection_lost", "connect_failed", "tls_failed"}),
     "a handshake that comes too late": (broken.delays(2 * TIMEOUT_S), {"timeout"}),
     "a handshake byte by byte": (broken.trickles(0.05), {"timeout"}),

@@ -141,17 +141,6 @@ async def test_nothing_older_than_tls_1_2_is_spoken(secured: Config) -> None:
             await shown(app.port, NAME, old)
 
 
-async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert listeners.HANDSHAKE_TIMEOUT_S == connection.SILENT_TIMEOUT_S == 10
-    monkeypatch.setattr(listeners, "HANDSHAKE_TIMEOUT_S", 0.2)
-    monkeypatch.setattr(connection, "SILENT_TIMEOUT_S", 0.2)
-    async with App(secured) as app:
-        reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
-        async with asyncio.timeout(20):
-            assert await reader.read() == b""
-        writer.close()
-
-
 async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_hangs_up_leaves_no_trace(
     secured: Config, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
