@@ -95,6 +95,10 @@ def hangs() -> Fault:
     return Fault(opened=Link.wait_until_healed, asked=lambda link, _: link.wait_until_healed())
 
 
+def swallows() -> Fault:
+    return Fault(asked=_nothing)
+
+
 def resets() -> Fault:
     """Sends RST instead of an answer, or of a welcome."""
     return Fault(opened=Link.reset, asked=lambda link, _: link.reset())

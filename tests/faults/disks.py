@@ -1,7 +1,5 @@
 """Small file systems that can be made to fail. Mounting needs root; other users skip these tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

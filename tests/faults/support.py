@@ -1,7 +1,5 @@
 """Helpers of the tests of faults: resources of the process and contents of the store."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Callers that are slow, silent or too many: they are let go of or told at once, and the others notice nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Faults of the wall clock: back, over the end of a month, far ahead, and back."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

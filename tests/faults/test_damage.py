@@ -1,7 +1,5 @@
 """A database file that is damaged, cut off or not ours: said at the start in one line, and left byte for byte as it was."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Out of file descriptors: one line in the log, commands still work, and so do callers once connections are closed."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import time

@@ -1,7 +1,5 @@
 """The disk fills up, turns read-only, is locked by a stranger or vanishes: callers are told, reads go on, nothing drifts, and it passes."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The service is told to stop in the middle of everything: it ends in time, and nothing of what was under way is lost or done twice."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every background loop of the service survives an unexpected fault: it is logged, and the loop goes on."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import re

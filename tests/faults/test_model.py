@@ -1,7 +1,5 @@
 """Network faults between the service and the model. Each message ends in time, uncharged, and the next is answered."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

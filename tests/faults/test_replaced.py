@@ -1,7 +1,5 @@
 """The database's files are removed or replaced under the running service: it notices, writes nothing more, and reads on."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The write-ahead log cut off anywhere, as a power failure does: the store opens on exactly the exchanges whose commits were whole."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

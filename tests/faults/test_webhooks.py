@@ -1,7 +1,5 @@
 """Network faults between the service and a receiver. Each attempt fails in time and frees its slot."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Certificates by ACME, from Debian's pebble: the first, its renewal under load, and what is told when there is none to be had."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import ssl

@@ -1,7 +1,5 @@
 """Answers of an authority. Every fault is one line, and the certificate before stays."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence

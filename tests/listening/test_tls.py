@@ -1,7 +1,5 @@
 """Certificates from files: taken up again when they change, without a word lost; and what is spoken at the server_tls."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -1,7 +1,5 @@
 """Fixtures: a service with a mail server, and an operator who wants notices."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

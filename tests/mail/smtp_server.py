@@ -1,7 +1,5 @@
 """An SMTP server that takes mails, or does not: the real aiosmtpd on the test's own event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 import warnings

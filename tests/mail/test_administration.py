@@ -1,7 +1,5 @@
 """Mail for its administrator: the pages, doctor's findings, metrics, the settings of operators."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answers of operators that go by mail to visitors of the widget who have gone."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from email import message_from_bytes, policy

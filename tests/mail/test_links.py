@@ -1,7 +1,5 @@
 """Links to choose a password by mail: invitations, and what somebody asks for who has forgotten the password."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

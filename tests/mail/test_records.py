@@ -1,7 +1,5 @@
 """Notices of new requests and appointments, and of failed webhooks."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, time
 from typing import Any

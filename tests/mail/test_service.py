@@ -1,7 +1,5 @@
 """The running service: mails leave by themselves, and the end of the service waits for the one in flight."""
 
-from __future__ import annotations
-
 import asyncio
 
 from chatsvc.app import App

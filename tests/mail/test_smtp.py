@@ -1,7 +1,5 @@
 """The connection to the mail server: TLS, STARTTLS, signing in, refusals, silence and breaks."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from unittest.mock import patch

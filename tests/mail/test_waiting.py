@@ -1,7 +1,5 @@
 """Notices that a visitor waits: to whom, how many, in which language, and what becomes of them when the server refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.app import App

@@ -1,7 +1,5 @@
 """Metrics for Prometheus. Each counter follows its events, and no label names a visitor, key or path."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import replace

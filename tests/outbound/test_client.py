@@ -1,7 +1,5 @@
 """Sessions of the HTTP client that no guard watches: name lookups, the ledger, closing."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

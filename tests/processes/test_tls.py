@@ -1,7 +1,5 @@
 """Connections to PostgreSQL are encrypted, and its certificate is verified."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

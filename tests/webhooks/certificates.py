@@ -1,7 +1,5 @@
 """Certificates of the tests' own authority, good ones and bad ones."""
 
-from __future__ import annotations
-
 import ssl
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address

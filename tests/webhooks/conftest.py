@@ -1,7 +1,5 @@
 """A receiver on this machine. Tests on the wire run on both event loops: their TLS is not the same code."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Fixtures of the packages in which the service sends to a receiver on this machine: their conftest.py takes them over from here."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

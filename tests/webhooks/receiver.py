@@ -1,7 +1,5 @@
 """A customer's server: real TLS on loopback, that does to its callers whatever a test says."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

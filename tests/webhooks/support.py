@@ -1,7 +1,5 @@
 """Helpers of the tests of webhooks: a service that may send to this machine, a capturing visitor, and the records."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Attempts to deliver: the exact request and the answer that are kept, filters over all bots, and sending again."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Deliveries on the wire to good, broken and hostile receivers."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import gc

@@ -1,7 +1,5 @@
 """From the visitor's sentence to the signed POST and its record, through the whole service."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """The receivers of help/webhooks.md, run as they stand in the page: hostile requests leave them standing, and a record is kept once."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

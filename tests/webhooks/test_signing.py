@@ -1,7 +1,5 @@
 """Signatures verify wherever GitHub's would, and sealed keys open nowhere but in their row."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

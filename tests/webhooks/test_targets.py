@@ -2,8 +2,6 @@
 
 # ruff: noqa: S104  # the addresses are only said, nothing is bound
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

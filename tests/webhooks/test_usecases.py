@@ -1,7 +1,5 @@
 """Commands that come at the same moment: no signing key that was shown is lost to another command."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
