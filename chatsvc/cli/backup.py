@@ -19,6 +19,7 @@ from chatsvc.local_user import caller_of
 from chatsvc.services.operations import backups
 
 FILE = click.argument("file", type=InputPath(exists=False))
+NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 MASTER_KEY_FILE = options(master_key_file=InputPath())
 
 backup, master_key = group("backup"), group("master-key")
@@ -50,12 +51,14 @@ def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with progress("verifying"), open_input(file) as stream:
         try:
-            report = rendering.backup_verified(backups.verify(stream, str(file), key), file)
+            described = backups.verify(stream, str(file), key)
         except refusals.Refused as refusal:
             raise CommandError(str(refusal.facts["fault"])) from None
-    show(report, as_json)
-    if not report["valid"]:
-        raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, report['faults']))}")  # type: ignore[call-overload]  # a list
+    checked = {"authenticated": described.authenticated, "faults": described.faults}
+    notes = [] if described.authenticated else [NOT_AUTHENTICATED]
+    show({"valid": not described.faults, "file": str(file), **rendering.backup(described), **checked, "notes": notes}, as_json)
+    if described.faults:
+        raise CommandError(f"{file} cannot be restored: {'; '.join(described.faults)}")
 
 
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)
@@ -64,8 +67,9 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
     key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
     with open_input(file) as stream:
         with progress("restoring"):
-            restored = rendering.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
-        show(restored, as_json)
+            restored = backups.restore(config, stream, master_key=key, now=now_ms())
+        folders = {"data_dir": str(restored.data_dir), "replaced": restored.replaced and str(restored.replaced)}
+        show({**rendering.backup(restored.backup), **folders}, as_json)
 
 
 @command(master_key, "rotate", *options(new_key_file=InputPath()))

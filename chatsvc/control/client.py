@@ -50,7 +50,7 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
         from chatsvc.config import build
         from chatsvc.control.local_operations import FolderInUse, run
 
-        _encoded(arguments)
+        encoded(arguments)
         try:
             return run(build(document), operation, arguments, target)
         except FolderInUse:
@@ -60,11 +60,11 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
             time.sleep(0.02)
 
 
-def _encoded(arguments: dict[str, Any]) -> bytes:
+def encoded(arguments: dict[str, Any]) -> bytes:
+    """Write arguments as JSON; raises `argument_not_unicode` for lone surrogates, which nothing here can store or show."""
     try:
         return json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # Python keeps the bytes of such an argument as lone surrogates, which nothing here can store or show.
         raise refusals.argument_not_unicode() from None
 
 
@@ -89,7 +89,7 @@ def connect(folder: Path, timeout_s: float | None = None) -> HTTPConnection | No
 def ask(service: HTTPConnection, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
     """Send one operation to the running service, return its result and close the connection. Raises Refused and Lost."""
     with closing(service):
-        body = _encoded(arguments)
+        body = encoded(arguments)
         try:
             service.request("POST", f"/operations/{operation}", body, {"Content-Type": "application/json"})
             with service.getresponse() as answer:

@@ -1,6 +1,7 @@
 """Administrative operations in the process of a command: without a running service, or beside those that share a store."""
 
 import asyncio
+import json
 import os
 import shutil
 from typing import IO, Any
@@ -32,7 +33,8 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
             with file:
                 if target is not None:
                     shutil.copyfileobj(file, target)
-        return result
+        # As it comes from a running service: tuples are lists there.
+        return json.loads(json.dumps(result))
 
 
 async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:

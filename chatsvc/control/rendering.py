@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc.domain import bot_tests, profiles, shapes, times
 from chatsvc.domain.analytics import Quality
@@ -15,59 +15,26 @@ from chatsvc.domain.websites import SiteDifference
 from chatsvc.platforms import PLATFORMS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from chatsvc.domain.actors import AuditRecord
     from chatsvc.domain.bot_tests import BotTestOutcome
     from chatsvc.domain.captures import InboxItem, Request
-    from chatsvc.domain.channels import Channel, SetChannel
+    from chatsvc.domain.channels import Channel
     from chatsvc.domain.mails import Mail
-    from chatsvc.domain.models import (
-        AccountUsage,
-        Bot,
-        ChangeContent,
-        Conversation,
-        Entry,
-        FirstRecords,
-        KnowledgeChange,
-        ListedKey,
-        NewKey,
-        ServiceNode,
-    )
-    from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
-    from chatsvc.domain.webhooks import Attempt, ResentPage, WebhookSettings
+    from chatsvc.domain.models import AccountUsage, Bot, Conversation, Entry, KnowledgeChange, ListedKey, NewKey
+    from chatsvc.domain.operators import NewOperator, Operator
+    from chatsvc.domain.webhooks import Attempt, WebhookSettings
     from chatsvc.domain.websites import Site, SiteEntry
-    from chatsvc.services.accounts.analytics import QualityReport, SendUsage
+    from chatsvc.services.accounts.analytics import QualityReport
     from chatsvc.services.accounts.bot_sync import SyncResult
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
-    from chatsvc.services.knowledge.knowledge import Addition, QuestionResult
+    from chatsvc.services.knowledge.knowledge import QuestionResult
     from chatsvc.services.knowledge.previews import Computation
     from chatsvc.services.knowledge.sites import ShownSite
-    from chatsvc.services.knowledge.unanswered import Cleared
-    from chatsvc.services.operations.backups import BackupDraft, RestoredBackup
-    from chatsvc.services.operations.master_key import Rotation
-    from chatsvc.services.operations.system import EgressReport
-    from chatsvc.store.handling import OperatorMessage
-    from chatsvc.store.knowledge import Whole
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.store.unanswered import UnansweredGroup
 
-R = TypeVar("R", bound=Callable[[Any], Any])
-RENDERERS: dict[str, Callable[[Any], Any]] = {}
 MASK = "***"
-NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
-
-
-def renders(*operations: str, removes: str = "") -> Callable[[R], R]:
-    """Register a writer of results, which gets each record of a list. removes: the operation whose record is gone."""
-
-    def register(write: R) -> R:
-        RENDERERS.update(dict.fromkeys(operations, write))
-        if removes:
-            RENDERERS[removes] = lambda result: {**write(result), "removed": True}
-        return write
-
-    return register
+SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
 def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
@@ -87,27 +54,17 @@ def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
         draft.unlink(missing_ok=True)
 
 
-@renders("account.export", "account.import_begin", "appointment.calendar", "bot.compare", "channel.snippet", "knowledge.phrase_apply")
-@renders("account.import_put", "webhook.events", "saved_reply.list", "saved_reply.set", removes="saved_reply.remove")
-def plain(result: Any) -> Json:
-    """Write all fields as they are."""
-    fields: Json = result._asdict()
-    return fields
+def whole(result: Any, **changed: object) -> Json:
+    """Write all fields of a record, these of them in another form."""
+    return {**result._asdict(), **changed}
 
 
-renders("bot.export")(str)
-renders("conversation.note")(shapes.note)
-renders("usage")(shapes.analytics)
-
-
-@renders("account.create", "account.list", "account.show", "account.set")
 def account(result: AccountUsage) -> Json:
     a, used = result
     own = fields(a, "id", "name", "plan", "subscription_status")
     return {**own, "messages_used": used, **fields(a, "messages_limit", "message_credits", "created_at", "updated_at")}
 
 
-@renders("bot.list")
 def bot(result: Bot) -> Json:
     settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
     hand_off = ("hand_off", "hand_off_wait", "hand_off_return")
@@ -115,142 +72,74 @@ def bot(result: Bot) -> Json:
     return {**shapes.chatbot(result), **fields(result, *settings, *hand_off, *contact)}
 
 
-@renders("bot.create", "bot.show", "bot.set", "bot.apply", "bot.activate", "bot.deactivate")
 def bot_with_profile(result: Bot) -> Json:
     """Write a chatbot with its settings and the owner's words, as its file has them."""
     return {**bot(result), **profiles.values_of(profiles.load(result.profile))}
 
 
-@renders("key.list", "key.revoke")
 def key(result: ListedKey | NewKey) -> Json:
-    dated = fields(result.key, "created_at", "expires_at", "revoked_at", "last_used_at")
     about = {"name": result.key.label, "prefix": result.key.prefix, "status": result.status}
+    dated = fields(result.key, "created_at", "expires_at", "revoked_at", "last_used_at")
     return {**fields(result.key, "id", "account_id"), **about, **dated}
 
 
-@renders("key.create")
 def new_key(result: NewKey) -> Json:
     return {"id": result.key.id, "key": result.secret, **key(result)}
 
 
-@renders("init")
-def first_records(result: FirstRecords) -> Json:
-    return {
-        "account": account(result.account) if result.account else None,
-        "bot": bot(result.bot) if result.bot else None,
-        "key": new_key(result.key) if result.key else None,
-        "operator": new_operator(result.operator) if result.operator else None,
-    }
-
-
-@renders("operator.list", "operator.set", removes="operator.remove")
 def operator(result: Operator) -> Json:
     return {
         **fields(result, "id", "email", "name", "language", "timezone", "admin"),
         "roles": [{"account": account_id, "role": role.name.lower()} for account_id, role in result.roles.items()],
-        "notices": list(result.notices),
+        "notices": result.notices,
         "set_up": result.is_set_up,
         **fields(result, "second_factor", "created_at", "updated_at"),
     }
 
 
-@renders("operator.add", "operator.link")
 def new_operator(result: NewOperator) -> Json:
     return {**operator(result.operator), **fields(result, "link", "expires_at")}
 
 
-@renders("operator.sessions")
-def operator_session(result: OperatorSession) -> Json:
-    return fields(result, "id", "browser", "address", "verified", "created_at", "last_seen_at")
-
-
-@renders("account.delete", "bot.delete")
-def deleted(result: Any) -> Json:
-    return {"id": result.id, "deleted": True}
-
-
-@renders("node.list")
-def node(result: ServiceNode) -> Json:
-    return {**result._asdict(), "since": times.without_fraction(result.since)}
-
-
-@renders("account.import_end")
-def import_ended(result: Any) -> Json:
-    return result._asdict() if hasattr(result, "id") else account(result)
-
-
-@renders("master_key.rotate")
-def rotation(result: Rotation) -> Json:
-    return {**fields(result, "rotated_at", "resealed", "unusable"), "master_key": str(result.file) if result.file else None}
-
-
-def _backup(backup: Backup) -> Json:
+def backup(result: Backup) -> Json:
+    """Describe a backup; what could not be read is null."""
     return {
-        # null for what could not be read.
-        "made_at": times.with_millis(backup.made_at) if backup.made_at else None,
-        "chatsvc_version": backup.chatsvc_version or None,
-        "schema_version": backup.schema_version or None,
-        "master_key": backup.master_key is not None,
-        "counts": backup.counts,
+        "made_at": times.with_millis(result.made_at) if result.made_at else None,
+        "chatsvc_version": result.chatsvc_version or None,
+        "schema_version": result.schema_version or None,
+        "master_key": result.master_key is not None,
+        "counts": result.counts,
     }
 
 
-@renders("backup.create")
-def backup_draft(result: BackupDraft) -> Json:
-    return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
-
-
-def backup_verified(backup: Backup, file: Path) -> Json:
-    notes = [] if backup.authenticated else [NOT_AUTHENTICATED]
-    authenticated = {"authenticated": backup.authenticated, "faults": backup.faults, "notes": notes}
-    return {"valid": not backup.faults, "file": str(file), **_backup(backup), **authenticated}
-
-
-def backup_restored(result: RestoredBackup) -> Json:
-    replaced = str(result.replaced) if result.replaced else None
-    return {**_backup(result.backup), "data_dir": str(result.data_dir), "replaced": replaced}
-
-
-@renders("audit")
 def audit_record(result: AuditRecord) -> Json:
     """Write a record of the audit log. `uid` is that of a local user, else null."""
     actor = result.actor
-    who = {"uid": int(actor.id) if actor.kind == "user" else None, "actor": actor._asdict(), **fields(result, "via", "operation")}
-    concerned = {"account": result.account_id, "ids": dict(result.ids)}
-    changes = [{"setting": change.path, "from": change.before, "to": change.after} for change in result.changes]
-    return {"at": times.with_millis(result.at), **who, **concerned, **fields(result, "outcome", "times"), "changes": changes}
+    return {
+        "at": times.with_millis(result.at),
+        "uid": int(actor.id) if actor.kind == "user" else None,
+        "actor": actor._asdict(),
+        **fields(result, "via", "operation"),
+        "account": result.account_id,
+        "ids": dict(result.ids),
+        **fields(result, "outcome", "times"),
+        "changes": [{"setting": change.path, "from": change.before, "to": change.after} for change in result.changes],
+    }
 
 
-@renders("egress.show")
-def egress(result: EgressReport) -> Json:
-    counts = {"opened": dict(result.egress.opened), "refused": dict(result.egress.refused)}
-    return {"allowed": result.egress.allowed, **counts, "store_fault": result.store_fault}
-
-
-SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
-
-
-@renders("webhook.set", "webhook.show", "webhook.rotate", removes="webhook.remove")
 def webhook(result: WebhookSettings) -> Json:
     """Write a webhook; its signing key only where it is given."""
-    about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": list(result.events)}
-    shown = {**about, **fields(result, "created_at", "updated_at")}
-    return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
+    about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": result.events}
+    key = {} if result.signing_key is None else {"signing_key": result.signing_key}
+    return {**about, **fields(result, "created_at", "updated_at"), **key}
 
 
-@renders("webhook.test", "webhook.attempts", "webhook.resend")
 def attempt(result: Attempt) -> Json:
-    shown = {**result._asdict(), "at": times.with_millis(result.at)}
+    shown = whole(result, at=times.with_millis(result.at))
     del shown["bot_id"]
     return shown
 
 
-@renders("webhook.resend_failed")
-def resent(result: ResentPage) -> Json:
-    return {"attempts": [attempt(attempted) for attempted in result.attempts], "left": result.left, "next": result.next}
-
-
-@renders("usage.quality")
 def quality(result: QualityReport) -> Json:
     return {
         "by_day": [{"date": times.day(day), **dict(zip(SHOWN, result.of_day(day), strict=False))} for day in result.days],
@@ -260,21 +149,11 @@ def quality(result: QualityReport) -> Json:
     }
 
 
-@renders("usage.sends")
-def sends(result: SendUsage) -> Json:
-    about = {"bot": result.bot_id, "month": result.month, "sent": result.sent}
-    return {**about, "beyond_free": result.beyond, "monthly_limit": result.limit}
-
-
-@renders("mail.list", "mail.test")
 def mail(result: Mail) -> Json:
-    instants = ("created_at", "due_at", "settled_at")
-    fields = result._asdict()
-    shown = {name: times.with_millis(fields[name]) if fields[name] is not None else None for name in instants}
-    return {"id": fields.pop("number"), "account": fields.pop("account_id"), **fields, **shown}
+    shown = whole(result, **fields(result, "created_at", "due_at", "settled_at", instant=times.with_millis))
+    return {"id": shown.pop("number"), "account": shown.pop("account_id"), **shown}
 
 
-@renders("channel.list", "channel.pause", "channel.resume", removes="channel.remove")
 def channel(result: Channel) -> Json:
     """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
     platform = PLATFORMS.get(result.channel)
@@ -283,59 +162,20 @@ def channel(result: Channel) -> Json:
     shown = {"logo": logo.removeprefix("data:").partition(";")[0]} if logo else {}
     # What the platform tells, or the site that asked for a widget and may not show it.
     state = ("fault", "fault_at", "seen_at", "verified_at") if platform else ("refused_site", "refused_at")
-    return {
-        **fields(result, "channel", "state"),
-        **result.settings,
-        **shown,
-        **secrets,
-        **fields(result, *state, "created_at", "updated_at"),
-    }
+    dated = fields(result, *state, "created_at", "updated_at")
+    return {**fields(result, "channel", "state"), **result.settings, **shown, **secrets, **dated}
 
 
-@renders("channel.set")
-def set_channel(result: SetChannel) -> Json:
-    """Write a channel that was just set. It has a warning where its platform could not confirm it."""
-    callback: Json = {} if result.callback_url is None else {"callback_url": result.callback_url}
-    return {**channel(result.channel), **callback, "warning": result.warning}
-
-
-@renders("knowledge.list", "knowledge.remove")
-def entry(result: Entry) -> Json:
-    return {**result._asdict(), "alt": list(result.alt)}
-
-
-@renders("knowledge.add")
-def addition(result: Addition) -> Json:
-    files = [file._asdict() for file in result.files]
-    return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
-
-
-@renders("knowledge.export")
-def whole_knowledge(result: Whole) -> Json:
-    return {"entries": [entry(item) for item in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
-
-
-@renders("knowledge.search")
 def question_result(result: QuestionResult) -> Json:
-    finding = result.result
-    return {
-        "question": result.question,
-        "language": finding.language,
-        "decision": finding.decision,
-        "confidence": round(finding.confidence, 4),
-        "entries": [
-            {
-                **fields(hit.entry, "id", "question"),
-                "score": round(hit.score, 4),
-                "why": list(hit.why),
-                "tells": hit.fact.text if hit.fact else "",
-            }
-            for hit in finding.hits
-        ],
-    }
+    search = result.result
+    hits = [
+        {**fields(hit.entry, "id", "question"), "score": round(hit.score, 4), "why": hit.why, "tells": hit.fact.text if hit.fact else ""}
+        for hit in search.hits
+    ]
+    about = fields(search, "language", "decision")
+    return {"question": result.question, **about, "confidence": round(search.confidence, 4), "entries": hits}
 
 
-@renders("knowledge.phrase", "knowledge.preview", "knowledge.preview_show", "knowledge.lint")
 def computation(result: Computation) -> Json:
     """Write the progress of a computation, and what it has found: weak spots, or the phrasings of a draft and what it would change."""
     progress = fields(result, "id", "state", "step", "done", "of", "questions")
@@ -345,44 +185,34 @@ def computation(result: Computation) -> Json:
         return {**progress, "entries": result.entries, "findings": findings}
     return {
         **progress,
-        "phrasings": [{"entry": entry.id, "question": entry.question, "alt": list(entry.alt)} for entry in result.phrased],
+        "phrasings": [{"entry": entry.id, "question": entry.question, "alt": entry.alt} for entry in result.phrased],
         "counts": dict(result.counts),
         "changes": [change._asdict() for change in result.changes],
     }
 
 
-@renders("test.run")
 def test_outcome(result: BotTestOutcome) -> Json:
-    return {**result._asdict(), "why": bot_tests.reasons(result)}
+    return whole(result, why=bot_tests.reasons(result))
 
 
-@renders("bot.sync")
 def sync_result(result: SyncResult) -> Json:
-    plan = [
-        {
-            "bot": step.bot,
-            "change": step.change,
-            "details": {"settings": list(step.settings), "files": [file._asdict() for file in step.files]},
-        }
-        for step in result.plan
-    ]
+    plan = []
+    for step in result.plan:
+        details = {"settings": step.settings, "files": [file._asdict() for file in step.files]}
+        plan.append({"bot": step.bot, "change": step.change, "details": details})
     return {"plan": plan, "failed": [{"bot": bot, **test_outcome(outcome)} for bot, outcome in result.failed]}
 
 
-@renders("site.add", "site.list", "site.state", "site.sync", "site.apply", "site.discard", removes="site.remove")
 def site(result: Site) -> Json:
     return {
         **fields(result, "id", "url", "state", "reason"),
         "read_at": times.with_millis(result.read_at) if result.read_at else None,
         "progress": {"done": result.done, "of": result.of},
         "changes": {kind: result.changes.get(kind, 0) for kind in SiteDifference._fields},
-        "include": list(result.include),
-        "exclude": list(result.exclude),
-        **fields(result, "max_pages", "every_days", "review"),
+        **fields(result, "include", "exclude", "max_pages", "every_days", "review"),
     }
 
 
-@renders("site.show")
 def shown_site(result: ShownSite) -> Json:
     """Write a website with its pages, its draft and the entries that a person has edited."""
     difference = result.difference and {
@@ -391,50 +221,44 @@ def shown_site(result: ShownSite) -> Json:
         "removed": [_both(item, None) for item in result.difference.removed],
         "kept": [_both(entry, item) for entry, item in result.difference.kept],
     }
-    pages = [{"url": item.url, "state": item.state, "reason": item.reason, "entries": item.entries} for item in result.pages]
+    pages = [fields(page, "url", "state", "reason", "entries") for page in result.pages]
     edited = [_both(entry, item) for entry, item in result.edited]
-    return {**site(result.site), "pages": pages, "difference": difference, "edited": edited, "unanswered": list(result.unanswered)}
+    return {**site(result.site), "pages": pages, "difference": difference, "edited": edited, "unanswered": result.unanswered}
 
 
 def _both(entry: Entry, read: SiteEntry | None) -> Json:
-    texts = {"question": read.question, "answer": read.answer} if read else None
-    return {"id": entry.id, "source": entry.source, "question": entry.question, "answer": entry.answer, "site": texts}
+    return {**fields(entry, "id", "source", "question", "answer"), "site": read and fields(read, "question", "answer")}
 
 
-@renders("knowledge.history")
 def knowledge_change(result: KnowledgeChange) -> Json:
     origin = result.origin
-    origin_fields = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
-    return {**origin_fields, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
+    about = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
+    return {**about, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 
-@renders("knowledge.show_change", "knowledge.undo")
-def change_content(result: ChangeContent) -> Json:
-    entries = {"entries_before": [entry(item) for item in result.before], "entries_after": [entry(item) for item in result.after]}
-    return {**knowledge_change(result.change), **entries}
-
-
-@renders("knowledge.unanswered")
 def unanswered_group(result: UnansweredGroup) -> Json:
     nearest = result.nearest
     return {
         "question": result.question,
         "count": result.times,
-        "asked": result.asked,
-        "language": result.language,
-        "last_asked_at": times.with_millis(result.last_asked_at),
-        "nearest": {"id": nearest[0].id, "question": nearest[0].question, "score": round(nearest[1], 4)} if nearest else None,
+        **fields(result, "asked", "language", "last_asked_at", instant=times.with_millis),
+        "nearest": {**fields(nearest[0], "id", "question"), "score": round(nearest[1], 4)} if nearest else None,
     }
 
 
-@renders("knowledge.forget_unanswered")
-def cleared(result: Cleared) -> Json:
-    return {"bot": result.bot, "cleared": result.questions}
+def request(result: Request) -> Json:
+    """Write a request, with note and assignee where the team has given them."""
+    return {**shapes.request(result), **_team(result)}
 
 
 def _team(result: Request) -> Json:
-    """Write note and assignee where the team has given them."""
     return {name: value for name in ("note", "assignee") if (value := getattr(result, name)) is not None}
+
+
+def appointment(result: InboxItem) -> Json:
+    if result.appointment is None:
+        raise ValueError("the record is no appointment")
+    return {**shapes.appointment(result.appointment), **_team(result.request), **_around(result)}
 
 
 def _around(item: InboxItem) -> Json:
@@ -449,18 +273,6 @@ def _around(item: InboxItem) -> Json:
     }
 
 
-renders("request.set")(lambda result: shapes.request(result) | _team(result))
-renders("request.list")(lambda result: shapes.request(result.request) | _team(result.request) | _around(result))
-
-
-@renders("appointment.list", "appointment.set", "appointment.add")
-def appointment(result: InboxItem) -> Json:
-    if result.appointment is None:
-        raise ValueError("the record is no appointment")
-    return {**shapes.appointment(result.appointment), **_team(result.request), **_around(result)}
-
-
-@renders("conversation.list", "conversation.take", "conversation.release", "conversation.settle")
 def conversation(result: Conversation) -> Json:
     return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
 
@@ -475,43 +287,139 @@ def _handling(conversation: Conversation) -> Json:
     }
 
 
-@renders("conversation.reply")
-def operator_message(result: OperatorMessage) -> Json:
-    return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
-
-
-@renders("conversation.show")
 def thread(result: TeamThread) -> Json:
-    detail = shapes.conversation_detail(result.conversation, result.messages)
-    detail |= _handling(result.conversation)
+    detail = {**shapes.conversation_detail(result.conversation, result.messages), **_handling(result.conversation)}
     messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
     team = {"assignee": result.team.assignee, "notes": [shapes.note(note) for note in result.team.notes]}
     return {**detail, "visitor_phone": result.phone, "messages": messages, **team}
 
 
-renders("conversation.assign")(lambda result: {**conversation(result.conversation), "assignee": result.assignee})
-renders("conversation.erase")(lambda result: {"user_id": result.user_id, **result.erased._asdict()})
-
-
-@renders("conversation.export")
 def transcripts(result: TranscriptPage) -> Json:
-    return {
-        "parts": [
-            {
-                "conversation": _exported(part.conversation, result) if part.conversation else None,
-                "message_count": part.conversation.message_count if part.conversation else 0,
-                "messages": [shapes.message(message) for message in part.messages],
-                "begins": part.begins,
-                "ends": part.ends,
-            }
-            for part in result.parts
-        ],
-        "next": result.next,
-    }
+    """Write conversations as the interface has them. With a number known from a platform, and the team's notes."""
+    parts = []
+    for part in result.parts:
+        conversation, shown = part.conversation, None
+        if conversation:
+            phone, notes = result.phones.get(conversation.id), result.notes.get(conversation.id)
+            shown = shapes.conversation(conversation) | ({} if phone is None else {"visitor_phone": phone})
+            shown |= {"notes": [shapes.note(note) for note in notes]} if notes else {}
+        count = conversation.message_count if conversation else 0
+        messages = [shapes.message(message) for message in part.messages]
+        parts.append({"conversation": shown, "message_count": count, "messages": messages, **fields(part, "begins", "ends")})
+    return {"parts": parts, "next": result.next}
 
 
-def _exported(conversation: Conversation, page: TranscriptPage) -> Json:
-    """Write a conversation as the interface has it. With a number known from a platform, and the team's notes."""
-    phone, notes = page.phones.get(conversation.id), page.notes.get(conversation.id)
-    more: Json = {} if phone is None else {"visitor_phone": phone}
-    return shapes.conversation(conversation) | more | ({"notes": [shapes.note(note) for note in notes]} if notes else {})
+def _removed(write: Callable[[Any], Json]) -> Callable[[Any], Json]:
+    """Make a writer for the operation that removes what `write` writes."""
+    return lambda result: {**write(result), "removed": True}
+
+
+def _deleted(result: Any) -> Json:
+    return {"id": result.id, "deleted": True}
+
+
+# The writer of an operation's result. For a list it is called with each item.
+RENDERERS: Mapping[str, Callable[[Any], Any]] = {
+    "init": lambda first: {
+        "account": first.account and account(first.account),
+        "bot": first.bot and bot(first.bot),
+        "key": first.key and new_key(first.key),
+        "operator": first.operator and new_operator(first.operator),
+    },
+    **dict.fromkeys(("account.create", "account.list", "account.show", "account.set"), account),
+    "account.delete": _deleted,
+    **dict.fromkeys(("account.export", "account.import_begin", "account.import_put"), whole),
+    "account.import_end": lambda result: whole(result) if hasattr(result, "id") else account(result),
+    "bot.list": bot,
+    **dict.fromkeys(("bot.create", "bot.show", "bot.set", "bot.apply", "bot.activate", "bot.deactivate"), bot_with_profile),
+    "bot.compare": whole,
+    "bot.export": str,
+    "bot.sync": sync_result,
+    "bot.delete": _deleted,
+    **dict.fromkeys(("channel.list", "channel.pause", "channel.resume"), channel),
+    # A channel that was just set has a warning where its platform could not confirm it.
+    "channel.set": lambda result: {
+        **channel(result.channel),
+        **({} if result.callback_url is None else {"callback_url": result.callback_url}),
+        "warning": result.warning,
+    },
+    "channel.remove": _removed(channel),
+    "channel.snippet": whole,
+    "key.create": new_key,
+    **dict.fromkeys(("key.list", "key.revoke"), key),
+    **dict.fromkeys(("operator.list", "operator.set"), operator),
+    **dict.fromkeys(("operator.add", "operator.link"), new_operator),
+    "operator.sessions": lambda session: fields(session, "id", "browser", "address", "verified", "created_at", "last_seen_at"),
+    "operator.remove": _removed(operator),
+    "knowledge.add": lambda added: {
+        "bot": added.bot,
+        "entries": sum(file.entries for file in added.files),
+        "files": [file._asdict() for file in added.files],
+    },
+    **dict.fromkeys(("knowledge.list", "knowledge.remove"), whole),
+    "knowledge.search": question_result,
+    "knowledge.export": lambda result: {
+        "entries": [entry._asdict() for entry in result.entries],
+        "synonyms": [group._asdict() for group in result.synonyms],
+    },
+    **dict.fromkeys(("knowledge.phrase", "knowledge.preview", "knowledge.preview_show", "knowledge.lint"), computation),
+    "knowledge.phrase_apply": whole,
+    "knowledge.history": knowledge_change,
+    **dict.fromkeys(
+        ("knowledge.show_change", "knowledge.undo"),
+        lambda content: {
+            **knowledge_change(content.change),
+            "entries_before": [entry._asdict() for entry in content.before],
+            "entries_after": [entry._asdict() for entry in content.after],
+        },
+    ),
+    "knowledge.unanswered": unanswered_group,
+    "knowledge.forget_unanswered": lambda cleared: {"bot": cleared.bot, "cleared": cleared.questions},
+    "test.run": test_outcome,
+    **dict.fromkeys(("site.add", "site.list", "site.state", "site.sync", "site.apply", "site.discard"), site),
+    "site.show": shown_site,
+    "site.remove": _removed(site),
+    **dict.fromkeys(("webhook.set", "webhook.show", "webhook.rotate"), webhook),
+    "webhook.remove": _removed(webhook),
+    **dict.fromkeys(("webhook.test", "webhook.attempts", "webhook.resend"), attempt),
+    "webhook.resend_failed": lambda page: {"attempts": [attempt(item) for item in page.attempts], **fields(page, "left", "next")},
+    "webhook.events": whole,
+    **dict.fromkeys(("mail.list", "mail.test"), mail),
+    "request.list": lambda item: {**request(item.request), **_around(item)},
+    "request.set": request,
+    **dict.fromkeys(("appointment.list", "appointment.set", "appointment.add"), appointment),
+    "appointment.calendar": whole,
+    **dict.fromkeys(("conversation.list", "conversation.take", "conversation.release", "conversation.settle"), conversation),
+    "conversation.show": thread,
+    "conversation.note": shapes.note,
+    "conversation.assign": lambda result: {**conversation(result.conversation), "assignee": result.assignee},
+    "conversation.reply": lambda result: {
+        "conversation": conversation(result.conversation),
+        "message": shapes.message_for_operator(result.message),
+    },
+    "conversation.export": transcripts,
+    "conversation.erase": lambda result: {"user_id": result.user_id, **result.erased._asdict()},
+    **dict.fromkeys(("saved_reply.list", "saved_reply.set"), whole),
+    "saved_reply.remove": _removed(whole),
+    "usage": shapes.analytics,
+    "usage.quality": quality,
+    "usage.sends": lambda usage: {
+        "bot": usage.bot_id,
+        **fields(usage, "month", "sent"),
+        "beyond_free": usage.beyond,
+        "monthly_limit": usage.limit,
+    },
+    "audit": audit_record,
+    "backup.create": lambda made: {**backup(made.backup), "bytes": made.size, "draft": str(made.draft)},
+    "master_key.rotate": lambda rotation: {
+        **fields(rotation, "rotated_at", "resealed", "unusable"),
+        "master_key": str(rotation.file) if rotation.file else None,
+    },
+    "node.list": lambda node: whole(node, since=times.without_fraction(node.since)),
+    "egress.show": lambda report: {
+        "allowed": report.egress.allowed,
+        "opened": dict(report.egress.opened),
+        "refused": dict(report.egress.refused),
+        "store_fault": report.store_fault,
+    },
+}

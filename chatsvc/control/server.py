@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 from aiohttp import web
 
-from chatsvc.control.client import FAULTY, REFUSED, SOCKET
+from chatsvc.control.client import FAULTY, REFUSED, SOCKET, encoded
 from chatsvc.control.rendering import RENDERERS, rendered
 from chatsvc.domain import refusals, shapes
 from chatsvc.domain.actors import Caller
@@ -78,6 +78,7 @@ class ControlServer:
                 self._receiving.discard(task)
             if arguments is None:
                 raise refusals.request_unreadable()
+            encoded(arguments)
             status = REFUSED
             result, file = await self._perform(caller_of(_uid(request)), request.match_info["operation"], arguments)
         except Refused as refusal:
@@ -101,7 +102,7 @@ class ControlServer:
             raise refusals.operation_unknown(operation=operation) from None
         for name, value in arguments.items():
             declared = signature.parameters.get(name)
-            if declared is not None and not _fits(value, inspect.formatannotation(declared.annotation)):
+            if not _fits(value, inspect.formatannotation(declared.annotation) if declared else _SETTINGS.get(name, "str | None")):
                 raise refusals.argument_of_wrong_type(argument=name)
         try:
             return rendered(operation, await perform(self._services, caller, operation, arguments))
@@ -115,7 +116,14 @@ class ControlServer:
             raise refusals.unexpected_fault() from None
 
 
-_TYPES: dict[str, type[Any]] = {"str": str, "int": int, "bool": bool, "dict": dict, "list": list, "Sequence": list, "None": type(None)}
+_LISTS = dict.fromkeys(("list", "Sequence", "tuple"), list)
+_TYPES: dict[str, type[Any]] = {"str": str, "int": int, "bool": bool, "dict": dict, "None": type(None), **_LISTS}
+# Types of what use-cases take as `**settings`, `**changes` and `**filters`; the others are texts.
+_SETTINGS = {
+    **dict.fromkeys(("ask_back", "captured", "hand_off"), "bool | None"),
+    **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), "int | None"),
+    "sites": "list[str] | None",
+}
 
 
 def _fits(value: Any, annotation: str) -> bool:
@@ -123,8 +131,8 @@ def _fits(value: Any, annotation: str) -> bool:
     for alternative in annotation.strip("'").split(" | "):
         name, _, items = alternative.partition("[")
         kind = _TYPES.get(name.rpartition(".")[2], object)
-        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return items != "str]" or all(isinstance(item, str) for item in value)
+        if isinstance(value, kind) and not (kind is int and (isinstance(value, bool) or not -(2**63) <= value < 2**63)):
+            return kind is not list or all(isinstance(item, _TYPES.get(items.partition("[")[0].rstrip("]"), object)) for item in value)
     return False
 
 

@@ -14,7 +14,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.control import rendering
+from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import profiles, websites
 from chatsvc.domain.models import ChangeOrigin, Exchange
 from chatsvc.domain.refusals import Refused
@@ -50,7 +50,7 @@ async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
     new: list[Any] = []
     for i in range(1, len(records), 7):
         new += [change._asdict() for change in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
-    return {**rendering.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
+    return {**RENDERERS["account.import_end"](await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ async def answers(caller: Caller) -> list[Any]:
     answers += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
     answers += [
         await accounts.show(services, ADMIN, account=caller.account),
-        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=await caller.chatbot())),
+        RENDERERS["knowledge.export"](await knowledge.export(services, ADMIN, bot=await caller.chatbot())),
     ]
     answers += [
         (await captures.list_requests(services, ADMIN, bot=await caller.chatbot())).items,

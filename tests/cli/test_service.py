@@ -272,9 +272,14 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             ("account.create", b'{"name": 5}', "", client.REFUSED, "argument_of_wrong_type"),
             ("account.list", b'{"limit": true}', "", client.REFUSED, "argument_of_wrong_type"),
             ("knowledge.search", b'{"bot": "x", "questions": ["a", 5]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.list", b'{"limit": 9223372036854775808}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("knowledge.add", b'{"bot": "x", "files": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("bot.set", b'{"bot": "x", "greeting": 5}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("bot.set", b'{"bot": "x", "hand_off": "yes"}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.create", b'{"name": "\\ud800"}', "", client.FAULTY, "argument_not_unicode"),
             ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
             ("session.create", b"{}", "", client.REFUSED, "operation_unknown"),  # those on a session are the dashboard's
-            ("bot.set", b'{"bot": "x", "active = 0, name": 1}', "", client.REFUSED, "bot_not_found"),
+            ("bot.set", b'{"bot": "x", "active = 0, name": "1"}', "", client.REFUSED, "bot_not_found"),
         ):
             service = client.connect(fresh.data)
             assert service is not None

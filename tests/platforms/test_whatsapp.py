@@ -16,7 +16,7 @@ from aiohttp import web
 
 from chatsvc.cli import conversation
 from chatsvc.config import Config
-from chatsvc.control.rendering import sends, thread, transcripts
+from chatsvc.control.rendering import RENDERERS, thread, transcripts
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
@@ -700,7 +700,7 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
 async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
     async def usage() -> list[tuple[int, int, int | None]]:
         entries = await perform(phone.services, ADMIN, "usage.sends", {"account": caller.account})
-        shown = [sends(entry) for entry in entries]
+        shown = [RENDERERS["usage.sends"](entry) for entry in entries]
         assert [(entry["bot"], entry["beyond_free"]) for entry in shown] == [(entry.bot_id, entry.beyond) for entry in entries]
         return [(entry.sent, entry.beyond, entry.limit) for entry in entries]
 
