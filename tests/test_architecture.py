@@ -18,8 +18,7 @@ import click
 import pytest
 
 import chatsvc
-from chatsvc.cli.catalogue import CatalogueCommand
-from chatsvc.cli.main import COMMANDS
+from chatsvc.cli.main import COMMANDS, CatalogueCommand
 from chatsvc.cli.main import chatsvc as chatsvc_command
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import channels

@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -32,14 +32,14 @@ def export(ctx: click.Context, account: str, file: OutputFile, with_secrets: boo
     parts = pages(ctx, "account.export", account=account, with_secrets=with_secrets)
     # What is refused must not have made or emptied a file.
     first = next(parts)
+    exported = (record for part in chain([first], parts) for record in part["records"])
+    number = 0
     with written(file) as stream, progress("exporting") as far:
-        writer = TransferWriter(stream, account)
-        for part in chain([first], parts):
-            for record in part["records"]:
-                writer.write(record)
-            far(f"exporting: {writer.lines:,} records", 0, 0)
-        writer.end()
-    show({"id": account, "file": str(file), "records": writer.lines - 2}, as_json)
+        for number, line in enumerate(transfer_lines(account, exported)):
+            stream.write(line)
+            far(f"exporting: {number:,} records", 0, 0)
+    # Without the header and the checksum.
+    show({"id": account, "file": str(file), "records": number - 1}, as_json)
 
 
 @command(account, "import", click.argument("file", type=InputPath()))
@@ -84,25 +84,18 @@ MOST_LINE = 64 * 1024 * 1024  # bytes
 BATCH = 1_000_000  # bytes, or a little more
 
 
-class TransferWriter:
-    """Writes a transfer file; it is whole only after `end`."""
+def transfer_lines(account: str, exported: Iterable[Any]) -> Iterator[bytes]:
+    """Yield the lines of a transfer file: a header, the records, and the checksum, without which the file is not whole."""
+    from chatsvc.domain.transfer import FORMAT, VERSION
 
-    def __init__(self, file: IO[bytes], account: str) -> None:
-        from chatsvc.domain.transfer import FORMAT, VERSION
-
-        self._file = file
-        self._digest = hashlib.sha256()
-        self.lines = 0
-        self.write({"format": FORMAT, "version": VERSION, "program": __version__, "account": account})
-
-    def write(self, value: object) -> None:
+    digest, lines = hashlib.sha256(), 0
+    header = {"format": FORMAT, "version": VERSION, "program": __version__, "account": account}
+    for value in chain([header], exported):
         line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
-        self._digest.update(line)
-        self._file.write(line)
-        self.lines += 1
-
-    def end(self) -> None:
-        self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
+        digest.update(line)
+        lines += 1
+        yield line
+    yield json.dumps({"end": lines, "sha256": digest.hexdigest()}).encode() + b"\n"
 
 
 def check(path: Path) -> str:

@@ -9,8 +9,8 @@ import click
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, open_input, read_secret, written
 from chatsvc.cli.operations import command, group, option, options
 from chatsvc.cli.output import call, echo, load_config, progress, show
-from chatsvc.config import PostgresSettings, values
 from chatsvc.config import store as section
+from chatsvc.config import values
 from chatsvc.control import rendering
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
@@ -83,17 +83,13 @@ def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None
 store = group("store")
 
 
-def _settings(url: str, password_file: Path | None) -> PostgresSettings:
-    """Read the address of the target; raises click.BadParameter, which does not repeat it."""
-    try:
-        return section.settings(url, values.login(read_secret(password_file)) if password_file else "")
-    except ValueError as fault:
-        raise click.BadParameter(str(fault), param_hint="--to and --password-file") from None
-
-
 @command(store, "copy", option("--to", "url", required=True, metavar="URL"), *options(password_file=InputPath()))
 def copy(ctx: click.Context, url: str, password_file: Path | None, as_json: bool) -> None:
-    settings = _settings(url, password_file)
+    try:
+        settings = section.settings(url, values.login(read_secret(password_file)) if password_file else "")
+    except ValueError as fault:
+        # Without the address, which may hold a password.
+        raise click.BadParameter(str(fault), param_hint="--to and --password-file") from None
     config = load_config(ctx)
     with progress("copying") as report:
         copied = backups.copy(config, caller_of(os.getuid()), to=settings, now=now_ms(), report=report)

@@ -93,16 +93,14 @@ def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, pru
         show(plan, True)
     else:
         # A row for each detail: cells of tables are cut.
-        show([{**step, "details": test} for step in plan for test in _details(step["details"])], False, ("bot", "change", "details"))
+        rows = []
+        for step in plan:
+            settings, files = step["details"]["settings"], step["details"]["files"]
+            lines = [f"{file['source']}: {counted(file['entries'], 'entry', 'entries')}, {file['replaced']} before" for file in files]
+            rows += [{**step, "details": detail} for detail in [*settings, *lines] or [None]]
+        show(rows, False, ("bot", "change", "details"))
     faults = [f"the test {test['ask']!r} of {test['bot']} fails: {test['why']}" for test in failed]
     if check and any(step["change"] != "none" for step in plan):
         faults.insert(0, "something would change")
     if faults:
         raise CommandError("\n".join(map(one_line, faults)))
-
-
-def _details(details: dict[str, Any]) -> list[str | None]:
-    files = [
-        f"{source['source']}: {counted(source['entries'], 'entry', 'entries')}, {source['replaced']} before" for source in details["files"]
-    ]
-    return [*details["settings"], *files] or [None]

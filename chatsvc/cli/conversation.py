@@ -1,6 +1,5 @@
 """`chatsvc conversation`: list, show, note, assign, take, reply, release, export, erase."""
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -9,7 +8,7 @@ import click
 
 from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
-from chatsvc.cli.output import call, counted, echo, pages, progress, show
+from chatsvc.cli.output import call, counted, echo, pages, progress, show, to_json
 from chatsvc.domain import terminal
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import indented, one_line
@@ -115,20 +114,16 @@ def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
         for part in page:
             if part["begins"]:
                 head = {**part["conversation"], "message_count": part["message_count"]}
-                yield f'{before}{_dumps(head)[:-1]}, "messages": ['
+                yield f'{before}{to_json(head)[:-1]}, "messages": ['
                 has_messages = False
             if part["messages"]:
-                yield (", " if has_messages else "") + ", ".join(map(_dumps, part["messages"]))
+                yield (", " if has_messages else "") + ", ".join(map(to_json, part["messages"]))
                 has_messages = True
             if part["ends"]:
                 yield '], "messages_truncated": false}' + ("" if as_array else "\n")
                 before = ",\n" if as_array else ""
     if as_array:
         yield "[]\n" if before == "[\n" else "\n]\n"
-
-
-def _dumps(value: object) -> str:
-    return terminal.escape_json(json.dumps(value, ensure_ascii=False))
 
 
 def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:

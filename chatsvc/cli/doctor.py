@@ -9,12 +9,13 @@ import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from chatsvc.cli.operations import command, option
 from chatsvc.cli.output import counted, echo, load_config, show
+from chatsvc.cli.refusals import shown
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
@@ -28,28 +29,14 @@ ANSWER_S = 5
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
-class Words(NamedTuple):
-    """A finding in words, with its remedy for all but good ones."""
-
-    found: str
-    remedy: str | None = None
-
-
-def worded(finding: Finding) -> Words:
-    facts = {name: _shown(name, value) for name, value in finding.facts.items()}
+def worded(finding: Finding) -> tuple[str, str | None]:
+    """Word a finding, with its remedy for all but good ones."""
+    facts = {name: shown(name, value) for name, value in finding.facts.items()}
     free = finding.facts.get("free")
     if isinstance(free, int):
         facts |= {"gib": free / (1 << 30), "mib": free >> 20}
     fault = template(COMMAND_LINE, f"doctor.found_{finding.code}").format(**facts)
-    return Words(fault, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None)
-
-
-def _shown(name: str, value: object) -> object:
-    if isinstance(value, list):
-        return ("; " if name == "problems" else ", ").join(map(str, value))
-    if isinstance(value, dict):
-        return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
-    return value
+    return fault, template(COMMAND_LINE, f"doctor.remedy_{finding.code}").format(**facts) if finding.state != "ok" else None
 
 
 @command(None, "doctor")
@@ -68,7 +55,10 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
                 echo(f"      -> {one_line(remedy)}")
     faults = sum(finding.state == FAULT for finding in findings)
     if as_json:
-        checks = [{"name": finding.name, "state": finding.state, **worded(finding)._asdict()} for finding in findings]
+        checks = [
+            dict(zip(("name", "state", "found", "remedy"), (finding.name, finding.state, *worded(finding)), strict=True))
+            for finding in findings
+        ]
         show({"healthy": not faults, "checks": checks}, True)
     if faults:
         raise CommandError(f"{counted(faults, 'fault', 'faults')} found")

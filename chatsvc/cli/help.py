@@ -139,7 +139,8 @@ def formatted(markdown: str, width: int) -> Iterator[str]:
         else:
             while line and index < len(lines) and not _START.match(lines[index]):
                 index += 1
-            yield from _paragraph(" ".join(part.strip() for part in lines[begin:index]), width)
+            text = " ".join(part.strip() for part in lines[begin:index])
+            yield from _wrapped(text, width, subsequent_indent="  " if _ITEM.match(text) else "")
 
 
 def _plain(text: str) -> str:
@@ -147,16 +148,11 @@ def _plain(text: str) -> str:
     return _LINK.sub(lambda match: f"{match[1]} (chatsvc help {match[2]})" if match[2] else match[1], text)
 
 
-def _paragraph(text: str, width: int) -> Iterator[str]:
+def _wrapped(text: str, width: int, **indents: str) -> list[str]:
     """Wrap a paragraph, then style it: escape codes take no space on the screen."""
-    mark = _ITEM.match(text)
-    lines = textwrap.wrap(_plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
-    yield from _styled("\n".join(lines)).split("\n")
-
-
-def _styled(text: str) -> str:
-    text = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), text)
-    return _BOLD.sub(lambda match: click.style(match[1], bold=True), text)
+    wrapped = "\n".join(textwrap.wrap(_plain(text), width, **indents, break_long_words=False, break_on_hyphens=False))  # type: ignore[arg-type]
+    wrapped = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), wrapped)
+    return _BOLD.sub(lambda match: click.style(match[1], bold=True), wrapped).split("\n")
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:
@@ -167,7 +163,4 @@ def _table(rows: list[list[str]], width: int) -> Iterator[str]:
         for name, cell in zip(heading[1:], row[1:], strict=True):
             if cell:
                 text = f"{name}: {cell}" if len(heading) > 2 and name else cell
-                lines = textwrap.wrap(
-                    _plain(text), width, initial_indent="    ", subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
-                )
-                yield from _styled("\n".join(lines)).split("\n")
+                yield from _wrapped(text, width, initial_indent="    ", subsequent_indent="      ")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc import __version__
-from chatsvc.cli.catalogue import CatalogueGroup, CatalogueOption
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
+from chatsvc.translations import COMMAND_LINE, has, template
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -55,6 +55,44 @@ COMMANDS = {
     "help": ("help:manual", "List the topics of the manual, or show one."),
     "completion": ("help:completion", "Print the script for Tab completion."),
 }
+
+
+# Commands, groups and options have their help in `translations/commands.yaml`, which is read when it is shown.
+
+
+def _leave(_: object, __: str | None) -> None:
+    """Keep the help of the catalogue: click sets the one that its caller gave."""
+
+
+def _command_help(command: Any) -> str:
+    r"""Read the help of a command. A line `\b` keeps the line breaks of its paragraph."""
+    return template(COMMAND_LINE, f"commands.{command.key}").rstrip("\n").replace("\\b", "\b")
+
+
+def _option_help(option: Any) -> str:
+    own = f"commands.{option.key} {option.opts[-1] if option.opts[-1].startswith('--') else option.opts[0]}"
+    return template(COMMAND_LINE, own if has(own) else f"commands.{own.rpartition(' ')[2]}")
+
+
+class CatalogueCommand(click.Command):
+    """A command with its help in the catalogue under `key`."""
+
+    key = operation = ""
+    help = property(_command_help, _leave)
+
+
+class CatalogueGroup(click.Group):
+    """A group of commands with its help in the catalogue under `key`."""
+
+    key = ""
+    help = property(_command_help, _leave)
+
+
+class CatalogueOption(click.Option):
+    """An option with its help in the catalogue, under the key of its command and its own name."""
+
+    key = ""
+    help = property(_option_help, _leave)
 
 
 class Lazy(CatalogueGroup):
@@ -112,7 +150,14 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         chatsvc.main(args=arguments, prog_name="chatsvc", standalone_mode=False)
     except click.ClickException as fault:
-        _show_usage_error(fault)
+        from chatsvc.cli.output import echo
+
+        # Wrong usage as click words it, which may quote a file name of somebody else's choice.
+        wording = io.StringIO()
+        fault.show(wording)
+        usage, label, message = wording.getvalue().expandtabs(2).partition("Error: ")
+        indented = message.rstrip("\n").replace("\n", "\n  ")
+        echo(f"{usage}{label}{indented}", err=True)
         sys.exit(fault.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
@@ -132,14 +177,3 @@ def main(arguments: list[str] | None = None) -> None:
             text = f"an unexpected error occurred ({type(fault).__name__}); run again with CHATSVC_DEBUG=1 to see it whole"
         echo(f"chatsvc: {text}", err=True)
         sys.exit(1)
-
-
-def _show_usage_error(fault: click.ClickException) -> None:
-    """Print wrong usage as click words it. It may quote a file name of somebody else's choice."""
-    from chatsvc.cli.output import echo
-
-    shown = io.StringIO()
-    fault.show(shown)
-    usage, label, message = shown.getvalue().expandtabs(2).partition("Error: ")
-    indented = message.rstrip("\n").replace("\n", "\n  ")
-    echo(f"{usage}{label}{indented}", err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup, CatalogueOption
+from chatsvc.cli.main import CatalogueCommand, CatalogueGroup, CatalogueOption
 from chatsvc.cli.output import call, call_all, echo, load_config, show
 from chatsvc.domain.channels import POSITIONS, SETTABLE, THEMES
 from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUSES, SUBSCRIPTION_STATUSES

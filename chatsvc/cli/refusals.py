@@ -71,13 +71,16 @@ def sentence(refusal: Refused) -> str:
         return write(refusal.facts)
     if not translations.has(key):
         return f"the service refuses: {refusal}"
-    facts = {name: _shown(name, value) for name, value in refusal.facts.items()}
+    facts = {name: shown(name, value) for name, value in refusal.facts.items()}
     return translations.template(translations.COMMAND_LINE, key, facts.get("count")).format(**facts)
 
 
-def _shown(name: str, value: object) -> object:
+def shown(name: str, value: object) -> object:
+    """Write a fact of a refusal or of a finding for its sentence."""
     if isinstance(value, list):
-        return ("; " if name == "faults" else ", ").join(map(str, value))
+        return ("; " if name in ("faults", "problems") else ", ").join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
     if value is None:
         return "none"
     return _FIELDS.get(value, value) if name == "field" and isinstance(value, str) else value

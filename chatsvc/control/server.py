@@ -123,6 +123,7 @@ _SETTINGS = {
     **dict.fromkeys(("ask_back", "captured", "hand_off"), "bool | None"),
     **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), "int | None"),
     "sites": "list[str] | None",
+    **dict.fromkeys(("closed", "forms", "suggestions", "tests", "texts"), "object"),  # read as those of a bot's file
 }
 
 

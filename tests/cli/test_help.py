@@ -12,8 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from chatsvc.cli.catalogue import CatalogueCommand, CatalogueGroup
-from chatsvc.cli.main import COMMANDS, chatsvc
+from chatsvc.cli.main import COMMANDS, CatalogueCommand, CatalogueGroup, chatsvc
 from chatsvc.services.administration import OPERATIONS
 from chatsvc.translations import section
 
