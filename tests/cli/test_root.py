@@ -106,12 +106,14 @@ def refused(done: Done) -> str:
     return refusal(done)
 
 
-COMMANDS = [["account", "list"], ["serve"], ["key", "create"], ["backup", "create", "x.backup"], ["config", "show"], ["usage"]]
+COMMANDS = ("account list", "serve", "key create", "backup create x.backup", "config show", "usage")
+WHOSE = ("new data folder", "configuration", "current folder", "link to the data folder")
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("whose", ["data folder", "new data folder", "configuration", "current folder", "link to the data folder"])
-def test_a_command_on_files_of_another_user_names_the_line_to_type(folders: Place, command: list[str], whose: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "whose"), [*((command, "data folder") for command in COMMANDS), *(("account list", place) for place in WHOSE)]
+)
+def test_a_command_on_files_of_another_user_names_the_line_to_type(folders: Place, command: str, whose: str) -> None:
     cwd, config = folders.folder, folders.folder / "config.yaml"
     if whose == "configuration":
         config = folders.theirs / "config.yaml"
@@ -125,7 +127,7 @@ def test_a_command_on_files_of_another_user_names_the_line_to_type(folders: Plac
         folders.site(folders.theirs / "data" if whose == "new data folder" else folders.theirs)
     named = () if whose == "current folder" else ("-c", config)
     before = sorted(path.name for path in folders.theirs.iterdir())
-    assert refused(run(*named, *command, cwd=cwd)).endswith(TYPE_INSTEAD)
+    assert refused(run(*named, *command.split(), cwd=cwd)).endswith(TYPE_INSTEAD)
     assert sorted(path.name for path in folders.theirs.iterdir()) == before
     folders.intact()
 
