@@ -1,11 +1,11 @@
 """Locate, read and interpret the configuration file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.config import store, values
 from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
@@ -15,6 +15,7 @@ from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Plan, Tier
 
 _FAST_PRICES = {"input_price": 100_000, "output_price": 500_000, "cache_write_price": 125_000, "cache_read_price": 10_000}
+PRICES = ("input", "output", "cache_read", "cache_write")
 DEFAULT_MODELS = (Tier("offline", "knowledge"), Tier("fast", "anthropic", "claude-haiku-5-5", **_FAST_PRICES))
 DEFAULT_PLANS = (
     Plan("free", 1, messages=100, bots=1),
@@ -22,11 +23,19 @@ DEFAULT_PLANS = (
     Plan("business", 1, messages=10_000, bots=10, webhooks=True),
     Plan("enterprise", 1, messages=100_000, bots=100, webhooks=True, rest_api=True),
 )
+# The settings of a plan: reader and default.
+_PLAN: Mapping[str, tuple[Callable[[str], Any], Any]] = {
+    "version": (values.whole(1, 1_000_000), 1),
+    "messages": (values.whole(0, 1_000_000_000), 0),
+    "bots": (values.whole(0, 1_000_000), 0),
+    "webhooks": (values.flag, False),
+    "rest_api": (values.flag, False),
+}
 _ROOT = (
     *("server", "data_dir", "master_key", "master_key_file", "store", "limits", "engines", "models", "plans", "webhooks"),
     *("website", "channels", "notices", "backup", "retention", "egress", "log", "metrics"),
 )
-_SERVER_KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies", "dashboard")
+_SERVER_KEYS = ("listen", "public_url", "tls", "acme", "http_listen", *keys_of(Server))
 _MAX_SOCKET_PATH = 107  # bytes: the kernel's sockaddr_un
 TEAM = "telegram"  # the platform of the team's group
 _SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")
@@ -133,56 +142,44 @@ def _anthropic(section: Section) -> Anthropic:
 def _models(root: Section) -> Mapping[str, Tier]:
     if not root.gives("models"):
         return MappingProxyType({tier.name: tier for tier in DEFAULT_MODELS})
-    prices = ("input_usd_per_mtok", "output_usd_per_mtok", "cache_read_usd_per_mtok", "cache_write_usd_per_mtok")
-    tiers = {name: _tier(name, section, prices) for name, section in root.sections("models", values.name, "engine", "model", *prices)}
-    return MappingProxyType(tiers)
+    keys = [f"{kind}_usd_per_mtok" for kind in PRICES]
+    return MappingProxyType(
+        {name: _tier(name, section, keys) for name, section in root.sections("models", values.name, "engine", "model", *keys)}
+    )
 
 
-def _tier(name: str, section: Section, prices: tuple[str, ...]) -> Tier:
+def _tier(name: str, section: Section, keys: Sequence[str]) -> Tier:
     engine = section.text("engine", values.one_of("knowledge", "anthropic"), "")
-    if not engine:
-        if "engine" not in section.entries:
-            section.refuse("expected engine: knowledge or engine: anthropic")
-        return Tier(name, engine)
-    if engine == "knowledge":
-        for key in ("model", *prices):
+    if not engine and "engine" not in section.entries:
+        section.refuse("expected engine: knowledge or engine: anthropic")
+    if engine != "anthropic":
+        for key in ("model", *keys) if engine else ():
             if section.gives(key):
                 section.refuse("not for the knowledge engine, which has no model and costs nothing", key)
         return Tier(name, engine)
     if "model" not in section.entries:
         section.refuse("expected model: the name of one of the provider's models")
-    price = section.plain("input_usd_per_mtok", values.usd, 0)
+    price = section.plain(keys[0], values.usd, 0)
+    otherwise = (0, 0, (price + 5) // 10, (price * 5 + 2) // 4)
+    prices = [section.plain(key, values.usd, default) for key, default in zip(keys[1:], otherwise[1:], strict=True)]
     return Tier(
         name,
         engine,
         section.text("model", values.line, ""),
-        input_price=price,
-        output_price=section.plain("output_usd_per_mtok", values.usd, 0),
-        cache_read_price=section.plain("cache_read_usd_per_mtok", values.usd, (price + 5) // 10),
-        cache_write_price=section.plain("cache_write_usd_per_mtok", values.usd, (price * 5 + 2) // 4),
+        **{f"{kind}_price": amount for kind, amount in zip(PRICES, (price, *prices), strict=True)},
     )
 
 
 def _plans(root: Section) -> Mapping[str, Plan]:
     if not root.gives("plans"):
         return MappingProxyType({plan.name: plan for plan in DEFAULT_PLANS})
-    known = ("version", "messages", "bots", "webhooks", "rest_api")
-    plans = {name: _plan(name, section) for name, section in root.sections("plans", values.plan_name, *known)}
+    plans = {}
+    for name, section in root.sections("plans", values.plan_name, *_PLAN):
+        for key in ("messages", "bots"):
+            if key not in section.entries:
+                section.refuse(f"expected {key}")
+        plans[name] = Plan(name, **{key: section.plain(key, read, default) for key, (read, default) in _PLAN.items()})
     return MappingProxyType(plans)
-
-
-def _plan(name: str, section: Section) -> Plan:
-    for key in ("messages", "bots"):
-        if key not in section.entries:
-            section.refuse(f"expected {key}")
-    return Plan(
-        name,
-        section.plain("version", values.whole(1, 1_000_000), 1),
-        messages=section.plain("messages", values.whole(0, 1_000_000_000), 0),
-        bots=section.plain("bots", values.whole(0, 1_000_000), 0),
-        webhooks=section.plain("webhooks", values.flag, False),
-        rest_api=section.plain("rest_api", values.flag, False),
-    )
 
 
 def _server(section: Section) -> Server:
@@ -206,18 +203,7 @@ def _server(section: Section) -> Server:
     public_url = section.optional("public_url", values.origin) or values.url_of(acme.domains[0] if acme else host, port, tls=encrypted)
     if http and section.gives("public_url") and not public_url.startswith("https:"):
         section.refuse("expected https:// where http_listen leads callers there", "public_url")
-    return Server(
-        host,
-        port,
-        public_url,
-        tls,
-        socket=socket,
-        http=http,
-        acme=acme,
-        hsts_s=section.plain("hsts_s", values.whole(0, 10 * Server.hsts_s), Server.hsts_s),
-        trusted_proxies=section.texts("trusted_proxies", values.network),
-        dashboard=section.plain("dashboard", values.flag, True),
-    )
+    return settings(Server, section, host=host, port=port, public_url=public_url, tls=tls, socket=socket, http=http, acme=acme)
 
 
 def _check_socket(section: Section, length: int, *, encrypted: bool) -> None:

@@ -88,9 +88,9 @@ class Server:
     socket: Path | None = None
     http: tuple[str, int] | None = None
     acme: Acme | None = None
-    hsts_s: int = 31_536_000
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
-    dashboard: bool = True
+    hsts_s: int = setting(31_536_000, values.whole(0, 315_360_000))
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
+    dashboard: bool = setting(True, values.flag)
 
     @property
     def speaks_https(self) -> bool:

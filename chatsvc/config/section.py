@@ -19,6 +19,7 @@ _VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOTHING = Scalar(0, 0)
+_MAX_SECRET = 1 << 16  # bytes
 _SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an API key in the wrong place has
 
 
@@ -163,8 +164,12 @@ class Section:
         if self.gives(key):
             self.refuse(f"expected either {key} or {key_file}, not both", key_file)
         path = self.file(key_file)
+        if path is None:
+            return None
         try:
-            return None if path is None else Secret(_secret_in(path, read))
+            with os.fdopen(open_own(path), "rb") as stream:
+                # A character that is not ASCII is replaced by one that every reader of secrets refuses.
+                return Secret(read(stream.read(_MAX_SECRET).decode("ascii", "replace").strip()))
         except OSError as fault:
             self.refuse(f"the file cannot be read: {why(fault)}", key_file)
         except CommandError as fault:
@@ -229,19 +234,18 @@ def _unknown(key: str, known: tuple[str, ...]) -> str:
     return f"{shown}: did you mean {near[0]}?" if near else f"{shown}: expected {', '.join(known)}"
 
 
-_MAX_SECRET = 1 << 16
-
-
 def keys_of(kind: Any) -> list[str]:
-    declared = [(field.metadata["key"] or field.name, field.metadata["how"]) for field in fields(kind)]
+    """Return the keys of the settings that a dataclass declares."""
+    declared = [(field.metadata["key"] or field.name, field.metadata["how"]) for field in fields(kind) if field.metadata]
     return [key for name, how in declared for key in ((name, f"{name}_file") if how == "secret" else (name,))]
 
 
-def settings(kind: type[T], section: Section) -> T:
-    """Read the settings that a dataclass declares."""
-    values: dict[str, Any] = {}
+def settings(kind: type[T], section: Section, **given: Any) -> T:
+    """Read the settings that a dataclass declares; its other fields are given."""
+    values = dict(given)
     for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
-        about = declared.metadata
+        if not (about := declared.metadata):
+            continue
         key, read = about["key"] or declared.name, about["read"]
         match about["how"]:
             case "file":
@@ -255,10 +259,3 @@ def settings(kind: type[T], section: Section) -> T:
             case how:
                 values[declared.name] = getattr(section, how)(key, read, declared.default)
     return kind(**values)
-
-
-def _secret_in(path: Path, read: Callable[[str], str]) -> str:
-    with os.fdopen(open_own(path), "rb") as stream:
-        raw = stream.read(_MAX_SECRET)
-    # A character that is not ASCII is replaced by one that every reader of secrets refuses.
-    return read(raw.decode("ascii", "replace").strip())

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.load import STARTTLS, TEAM
+from chatsvc.config.load import PRICES, STARTTLS, TEAM
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Tier
@@ -93,7 +93,5 @@ def _interval(seconds: float | None) -> str | None:
 def _tier(tier: Tier) -> dict[str, Any]:
     if tier.engine == "knowledge":
         return {"engine": tier.engine}
-    prices = {
-        f"{kind}_usd_per_mtok": getattr(tier, f"{kind}_price") / 1_000_000 for kind in ("input", "output", "cache_read", "cache_write")
-    }
+    prices = {f"{kind}_usd_per_mtok": getattr(tier, f"{kind}_price") / 1_000_000 for kind in PRICES}
     return {"engine": tier.engine, "model": tier.model, **prices}
