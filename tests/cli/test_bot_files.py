@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import ANY
+
+import pytest
 
 from tests.cli.support import WITHOUT_A_SERVICE, Site
 
@@ -42,10 +45,9 @@ tests:
 """
 
 
-def made(site: Site) -> str:
-    account = site.json("account", "create", "Acme")["id"]
-    identity: str = site.json("bot", "create", "Front desk", "--model", "offline", "--account", account)["id"]
-    return identity
+@pytest.fixture
+def bot(site: Site) -> str:
+    return site.bot(site.account())
 
 
 def exported(site: Site, bot: str) -> str:
@@ -53,8 +55,8 @@ def exported(site: Site, bot: str) -> str:
     return text
 
 
-def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
+def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Site, bot: str, tmp_path: Path) -> None:
+    file = tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
     file.write_text(exported(site, bot), encoding="utf-8")
     assert site.json("bot", "apply", bot, str(file)) == before
@@ -74,16 +76,18 @@ def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Si
     file.write_text(text, encoding="utf-8")
     assert site.json("bot", "apply", bot, str(file)) == first
     assert exported(site, bot) == text
+    file.write_text("closed: []\n", encoding="utf-8")  # what a file does not name stays
+    assert site.json("bot", "apply", bot, str(file)) == {**first, "closed": [], "updated_at": ANY}
 
 
 @WITHOUT_A_SERVICE
-def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
+def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, bot: str, tmp_path: Path) -> None:
+    file = tmp_path / "bot.yaml"
     before = exported(site, bot)
     file.write_text("name: Otel Deniz\nclosed: [2026-12-31]\n", encoding="utf-8")
     lines = site.json("bot", "apply", bot, str(file), "--dry-run")["lines"]
     assert {line for line in lines if line[0] != " "} == {
-        '-name: "Front desk"',
+        '-name: "Desk"',
         '+name: "Otel Deniz"',
         "-closed: []",
         "+closed:",
@@ -98,21 +102,8 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, tmp_p
 
 
 @WITHOUT_A_SERVICE
-def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
-    file.write_text(GOOD, encoding="utf-8")
-    site.json("bot", "apply", bot, str(file))
-    file.write_text("closed: []\n", encoding="utf-8")
-    site.json("bot", "apply", bot, str(file))
-    text = exported(site, bot)
-    assert "closed: []" in text
-    assert 'address: "familiar"' in text
-    assert 'name: "Otel Deniz"' in text
-
-
-@WITHOUT_A_SERVICE
-def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
+def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, bot: str, tmp_path: Path) -> None:
+    file = tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
     file.write_text(BAD, encoding="utf-8")
     done = site.run("bot", "apply", bot, str(file))
@@ -126,8 +117,8 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
 
 
 @WITHOUT_A_SERVICE
-def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_path: Path) -> None:
-    bot, file = made(site), tmp_path / "bot.yaml"
+def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, bot: str, tmp_path: Path) -> None:
+    file = tmp_path / "bot.yaml"
     for text in ("a: [", "- a\n- b\n", "texts: [x]\nforms: {appointment: [1]}\nclosed: {a: b}\nname: [1]\n"):
         file.write_text(text, encoding="utf-8")
         done = site.run("bot", "apply", bot, str(file))

@@ -298,7 +298,7 @@ def test_wrong_usage_exits_with_2_and_says_why_on_standard_error(words: str, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["", "init", "serve", "usage", "account", "account set", "knowledge search"])
+@pytest.mark.parametrize("command", ["", "serve", "account", "knowledge search"])
 def test_help_is_printed_by_every_command_and_touches_nothing(command: str, tmp_path: Path) -> None:
     done = run(*command.split(), "--help", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")

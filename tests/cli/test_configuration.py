@@ -52,16 +52,6 @@ def test_every_fault_is_told_at_once_with_file_line_and_column(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["bad.yaml"]
 
 
-@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"a: [", b"a: &x [*x]", b"[" * 5000])
-def test_what_is_no_configuration_at_all_is_refused_without_a_traceback(tmp_path: Path, raw: bytes) -> None:
-    file = tmp_path / "bad.yaml"
-    file.write_bytes(raw)
-    done = run("-c", file, "account", "list", cwd=tmp_path)
-    assert (done.status, done.out) == (1, "")
-    assert done.err.startswith(f"chatsvc: {file}")
-    assert "Traceback" not in done.err
-
-
 def test_a_data_folder_that_cannot_be_used_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "config.yaml").write_text("server: {listen: 127.0.0.1:0}\ndata_dir: ./file/data\n")

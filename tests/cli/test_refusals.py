@@ -40,8 +40,6 @@ def test_a_sentence_uses_facts_that_its_code_has(code: str) -> None:
             ),
             "the bot's name must not be empty; 'XX' is no country; one is written with two letters, like TR",
         ),
-        (refusals.bots_exhausted(plan=None, most=0), "no more bots: the account has no plan"),
-        (refusals.bots_exhausted(plan="free", most=1), "no more bots: the plan free has 1 bot, and the account has as many"),
         (refusals.bots_exhausted(plan="starter", most=3), "no more bots: the plan starter has 3 bots, and the account has as many"),
         (refusals.plan_without_webhooks(plan=None, plans=["a", "b"]), "the account's plan none has no webhooks; a, b have"),
         (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import signal
 import socket
@@ -168,23 +167,11 @@ def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: 
     account = fresh.account()
     key = fresh.key(account)
     with fresh.serve() as serving:
-        started = time.monotonic()
         assert fresh.refused("serve") == f"a chatsvc is running on {fresh.data} already: stop it first, or set data_dir to another folder"
-        assert time.monotonic() - started < 20
         assert serving.ask(key, "GET", "/chatbots").status == 200
         assert fresh.json("account", "show", account)["id"] == account
         assert serving.end() == 0
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
-
-
-def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    other = Site(tmp_path / "other")
-    with other.serve() as serving:
-        port = serving.url.rpartition(":")[2]
-        fresh.config.write_text(f"server: {{listen: 127.0.0.1:{port}}}\nmodels: {{offline: {{engine: knowledge}}}}\n")
-        assert re.fullmatch(f"cannot listen on 127.0.0.1:{port}: .*[Aa]ddress already in use", fresh.refused("serve"))
-    fresh.account()
 
 
 @pytest.mark.usefixtures("unmeasured_processes")
@@ -249,17 +236,7 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
         assert refusal(done).startswith("the service went away before it answered")
 
 
-def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) -> None:
-    account = fresh.account()
-    with fresh.serve():
-        with control(fresh) as connection:
-            connection.shutdown(socket.SHUT_WR)
-            assert connection.recv(100) == b""
-        assert [row["id"] for row in fresh.json("account", "list")] == [account]
-    assert "ERROR" not in fresh.log.read_text()
-
-
-def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh: Site) -> None:
+def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_ends_in_time(fresh: Site) -> None:
     account = fresh.account()
     with fresh.serve() as serving:
         for operation, raw, packing, status, code in (
@@ -293,17 +270,13 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             assert b" 400 " in foreign.recv(100)
         with control(fresh) as gone:
             gone.sendall(b"POST /operations/account.list HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+        with control(fresh) as looking:
+            looking.shutdown(socket.SHUT_WR)
+            assert looking.recv(100) == b""
         assert fresh.json("account", "show", account)["id"] == account
-        assert serving.end() == 0
-
-
-def test_a_command_that_hangs_does_not_hold_up_the_end_of_the_service(fresh: Site) -> None:
-    with fresh.serve() as serving, control(fresh) as hanging:
-        hanging.sendall(b"POST /operations/account.list HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
-        time.sleep(0.1)
-        started = time.monotonic()
-        assert serving.end() == 0
-        assert time.monotonic() - started < 20
+        with control(fresh) as hanging:
+            hanging.sendall(b"POST /operations/account.list HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+            assert serving.end() == 0
     assert "Traceback" not in fresh.log.read_text()
 
 
@@ -393,13 +366,20 @@ def with_tls(site: Site, cert: Path, key: Path) -> None:
     )
 
 
-def test_with_certificate_files_the_service_speaks_https_alone(fresh: Site, certificate: Path) -> None:
+def test_with_certificate_files_the_service_speaks_https_alone_and_refuses_a_host_that_is_no_name(fresh: Site, certificate: Path) -> None:
     with_tls(fresh, certificate / "cert.pem", certificate / "key.pem")
     key = fresh.key(fresh.account())
+    trusting, hello = ssl.create_default_context(cafile=str(certificate / "cert.pem")), ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        trusting.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="name.example").do_handshake()
+    odd = hello.read().replace(b"name.example", b"\xff\x1b[31m.examp")
     with fresh.serve() as serving:
         assert serving.url.startswith("https://127.0.0.1:")
         assert serving.base_url.startswith("https://")
-        trusting = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
+        with socket.create_connection(("127.0.0.1", int(serving.url.rpartition(":")[2])), timeout=PATIENCE_S) as connection:
+            connection.sendall(odd)
+            with suppress(ConnectionError):
+                connection.recv(100)
         assert ask(serving.url, key, "GET", "/chatbots", tls=trusting).status == 200
         with pytest.raises((OSError, ValueError)):
             ask(serving.url, key, "GET", "/chatbots")
@@ -407,10 +387,13 @@ def test_with_certificate_files_the_service_speaks_https_alone(fresh: Site, cert
             ask(serving.url, key, "GET", "/chatbots", tls=ssl.create_default_context())
         assert fresh.json("account", "list")
         assert serving.end() == 0
-    assert "Traceback" not in fresh.log.read_text()
+    log = fresh.log.read_text()
+    assert log.count("whose name is not ASCII") == 1
+    assert "Traceback" not in log
+    assert "31m" not in log
 
 
-@pytest.mark.parametrize("key", ["other-key.pem", "locked-key.pem", "cert.pem"])
+@pytest.mark.parametrize("key", ["other-key.pem", "locked-key.pem"])
 def test_a_certificate_without_its_key_is_refused_in_one_line(fresh: Site, certificate: Path, key: str) -> None:
     with_tls(fresh, certificate / "cert.pem", certificate / key)
     message = fresh.refused("serve")
@@ -472,24 +455,3 @@ def test_the_service_may_hold_more_files_than_a_shell_grants(fresh: Site) -> Non
     with fresh.serve(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))) as serving:
         limit = resource.prlimit(serving.process.pid, resource.RLIMIT_NOFILE)
     assert limit == (min(most, 65_536), most)
-
-
-def test_a_handshake_for_a_host_that_is_no_name_is_refused_in_one_line_of_the_log(fresh: Site, certificate: Path) -> None:
-    with_tls(fresh, certificate / "cert.pem", certificate / "key.pem")
-    trusting = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
-    hello = ssl.MemoryBIO()
-    caller = trusting.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="name.example")
-    with pytest.raises(ssl.SSLWantReadError):
-        caller.do_handshake()
-    odd = hello.read().replace(b"name.example", b"\xff\x1b[31m.examp")
-    with fresh.serve() as serving:
-        with socket.create_connection(("127.0.0.1", int(serving.url.rpartition(":")[2])), timeout=10) as connection:
-            connection.sendall(odd)
-            with suppress(ConnectionError):
-                connection.recv(100)
-        assert ask(serving.url, fresh.key(fresh.account()), "GET", "/chatbots", tls=trusting).status == 200
-        assert serving.end() == 0
-    log = fresh.log.read_text()
-    assert log.count("whose name is not ASCII") == 1
-    assert "Traceback" not in log
-    assert "31m" not in log
