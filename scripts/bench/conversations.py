@@ -45,6 +45,7 @@ START_MS = int(datetime(2026, 11, 22, 3, 5, tzinfo=UTC).timestamp() * 1000)
 MESSAGE_MS = 20_000
 LATER_MS = 26 * 3_600_000
 SLOWEST = 10
+LEFT_OUT = ("id", "request_id", "created_at", "updated_at", "source_page_host", "appointment_at", "assignee", "note")
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}
 limits: {requests_per_minute: 1000000}
@@ -90,9 +91,7 @@ class Exchange:
     captured: list[str]
     remarks: list[str] = field(default_factory=list)
 
-    @property
-    def place(self) -> str:
-        """Name of the conversation and number of the message."""
+    def __str__(self) -> str:
         return f"{self.conversation.name}, {self.number}"
 
     def lines(self) -> Iterator[str]:
@@ -156,18 +155,14 @@ class Service:
         took = perf_counter() - started
         reply = answer["data"]["reply"] if response.status == 200 else ""
         refusal = "" if reply else f"{response.status} {answer['error']} {answer.get('reason', '')}".strip()
-        return Exchange(conversation, number, reply, refusal, took, [text async for text in self._captured(bot)])
-
-    async def _captured(self, bot: str) -> AsyncIterator[str]:
-        """Yield the new records of a bot, as `request list` and `appointment list` print them."""
+        captured = []
         for kind in ("request", "appointment"):
-            page = await self.command(f"{kind}.list", bot=bot, limit=1000)
-            for record in page["items"]:
+            for record in (await self.command(f"{kind}.list", bot=bot, limit=1000))["items"]:
                 if record["id"] not in self._seen:
                     self._seen.add(record["id"])
-                    left_out = ("id", "request_id", "created_at", "updated_at", "source_page_host", "appointment_at", "assignee", "note")
-                    shown = {name: value for name, value in record.items() if value and name not in left_out}
-                    yield f"{kind} {json.dumps(shown, ensure_ascii=False)}"
+                    shown = {name: value for name, value in record.items() if value and name not in LEFT_OUT}
+                    captured.append(f"{kind} {json.dumps(shown, ensure_ascii=False)}")
+        return Exchange(conversation, number, reply, refusal, took, captured)
 
 
 async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
@@ -188,8 +183,27 @@ async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
                         service.now += MESSAGE_MS
 
 
-def mark(exchanges: Sequence[Exchange]) -> None:
-    """Add the remarks "repeated" and "forbidden"."""
+def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Write the figures that need no judge."""
+    conversations = len({exchange.conversation.name for exchange in exchanges})
+    records = sum(len(exchange.captured) for exchange in exchanges)
+    yield f"{len(exchanges)} messages in {conversations} conversations, {records} records captured"
+    refusals = Counter(exchange.refusal for exchange in exchanges if exchange.refusal)
+    counts = ", ".join(f"{code} {count}" for code, count in refusals.most_common()) or "none"
+    yield f"refusals (502 assistant_unavailable no_answer is honest or missed): {counts}"
+    for remark, means in (("repeated", "the same reply twice in a row"), ("forbidden", "said to be done, and nothing captured")):
+        marked = [exchange for exchange in exchanges if remark in exchange.remarks]
+        yield f"{remark} ({means}): {len(marked)}"
+        yield from (f"  {exchange}" for exchange in marked)
+    seconds = [exchange.seconds for exchange in exchanges]
+    yield f"milliseconds a reply: median {quantile_ms(seconds, 0.5):.1f}, p99 {quantile_ms(seconds, 0.99):.1f}; the slowest:"
+    for exchange in sorted(exchanges, key=lambda exchange: -exchange.seconds)[:SLOWEST]:
+        yield f"  {exchange.seconds * 1000:.1f} {exchange}"
+
+
+async def run(options: argparse.Namespace) -> None:
+    """Replay the set, write the transcript and print the figures."""
+    exchanges = [exchange async for exchange in play(options.set, options.only)]
     captured: set[str] = set()
     last = ""
     for exchange in exchanges:
@@ -200,32 +214,6 @@ def mark(exchanges: Sequence[Exchange]) -> None:
         if DONE.search(exchange.reply) and exchange.conversation.user not in captured:
             exchange.remarks.append("forbidden")
         last = exchange.reply
-
-
-def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Write the figures that need no judge."""
-    conversations, records = (
-        len({exchange.conversation.name for exchange in exchanges}),
-        sum(len(exchange.captured) for exchange in exchanges),
-    )
-    yield f"{len(exchanges)} messages in {conversations} conversations, {records} records captured"
-    refusals = Counter(exchange.refusal for exchange in exchanges if exchange.refusal)
-    counts = ", ".join(f"{code} {count}" for code, count in refusals.most_common()) or "none"
-    yield f"refusals (502 assistant_unavailable no_answer is honest or missed): {counts}"
-    for remark, means in (("repeated", "the same reply twice in a row"), ("forbidden", "said to be done, and nothing captured")):
-        places = [exchange.place for exchange in exchanges if remark in exchange.remarks]
-        yield f"{remark} ({means}): {len(places)}"
-        yield from (f"  {place}" for place in places)
-    seconds = [exchange.seconds for exchange in exchanges]
-    yield f"milliseconds a reply: median {quantile_ms(seconds, 0.5):.1f}, p99 {quantile_ms(seconds, 0.99):.1f}; the slowest:"
-    for exchange in sorted(exchanges, key=lambda exchange: -exchange.seconds)[:SLOWEST]:
-        yield f"  {exchange.seconds * 1000:.1f} {exchange.place}"
-
-
-async def run(options: argparse.Namespace) -> None:
-    """Replay the set, write the transcript and print the figures."""
-    exchanges = [exchange async for exchange in play(options.set, options.only)]
-    mark(exchanges)
     figures = list(summary(exchanges))
     lines: list[str] = []
     for exchange in exchanges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Iterator
@@ -11,17 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from harness import Requests, request
 
 from chatsvc import config as configuration
-from chatsvc.domain.actors import local_user
-from chatsvc.services.accounts import accounts, bots, keys
-from chatsvc.services.accounts.account_cache import AccountCache
-from chatsvc.services.services import Services
-from chatsvc.store.folder import Folder
-from chatsvc.store.master_key import open_master_key
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.control import client
+from chatsvc.services.accounts.accounts import MOST
 
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}
@@ -43,22 +38,18 @@ class Instance:
     keys: tuple[str, ...]
 
 
-async def _furnish(file: Path) -> Instance:
-    caller, config = local_user(0), configuration.load(file, {})
-    data = Folder(config.data_dir)
-    data.prepare()
-    secret = open_master_key(data)
-    db = await GroupCommitDatabase.open(data.database)
-    try:
-        services = Services(config, db, secret, AccountCache(db))
-        account = (await accounts.create(services, caller, name="Benchmark")).account.id
-        await accounts.change(services, caller, account=account, messages_limit=accounts.MOST)
-        names = [f"Assistant {number}" for number in range(BOTS)]
-        made = [await bots.create(services, caller, name=name, description="Answers questions about bicycles.") for name in names]
-        secrets = [(await keys.create(services, caller)).secret for _ in range(KEYS)]
-    finally:
-        await db.close()
-    return Instance(file, account, tuple(bot.id for bot in made), tuple(secrets))
+def _furnish(file: Path) -> Instance:
+    document = configuration.read(file, {})
+
+    def perform(operation: str, **arguments: Any) -> Any:
+        return client.call(document, operation, arguments)
+
+    account = perform("account.create", name="Benchmark")["id"]
+    perform("account.set", account=account, messages_limit=MOST)
+    about = "Answers questions about bicycles."
+    bots = [perform("bot.create", name=f"Assistant {number}", description=about)["id"] for number in range(BOTS)]
+    keys = [perform("key.create")["key"] for _ in range(KEYS)]
+    return Instance(file, account, tuple(bots), tuple(keys))
 
 
 def visitors(instance: Instance, messages: int = 4) -> Requests:
@@ -84,4 +75,4 @@ def instances(number: int, settings: str = OFFLINE) -> Iterator[list[Instance]]:
             file.parent.mkdir()
             file.write_text(CONFIG + settings, "utf-8")
         # In a thread of its own: benchmarks call this within their event loop as well.
-        yield [thread.submit(asyncio.run, _furnish(file)).result() for file in files]
+        yield [thread.submit(_furnish, file).result() for file in files]

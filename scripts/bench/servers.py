@@ -17,6 +17,7 @@ from typing import Any
 
 import uvloop
 from aiohttp import web
+from standin import REPLY
 
 from chatsvc import app
 from chatsvc import config as configuration
@@ -24,8 +25,6 @@ from chatsvc.app import App
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply
 from chatsvc.store import exchanges
-
-REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
 
 
 def _tell(port: int) -> None:
