@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 from urllib.parse import urlsplit
 
 import click
@@ -98,6 +98,15 @@ def run(*arguments: str | Path | bytes, cwd: Path | None = None, env: dict[str, 
     return Done(status, out.decode(), err.decode())
 
 
+def start(*arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None, log: IO[bytes] | None = None) -> Command:
+    """Start a command that goes on. Its output is read from `stdout`; its errors go to `log`."""
+    read, write = os.pipe()
+    errors = os.dup(log.fileno()) if log else os.open(os.devnull, os.O_WRONLY)
+    command = forks().start([str(argument) for argument in arguments], cwd, env or environment(), [write, errors])
+    command.stdout = os.fdopen(read, "rb")
+    return command
+
+
 def run_anew(*arguments: str | Path | bytes, cwd: Path | None = None, before: Preparation | None = None) -> Done:
     """Run one command in a new interpreter.
 
@@ -147,10 +156,7 @@ class Serving:
         self.process: subprocess.Popen[bytes] | Command
         with log.open("ab") as stream:
             if forked and before is None:
-                read, write = os.pipe()
-                arguments = ["-c", str(config), "serve", "--json"]
-                self.process = forks().start(arguments, cwd, environment(), [write, os.dup(stream.fileno())])
-                self.process.stdout = os.fdopen(read, "rb")
+                self.process = start("-c", config, "serve", "--json", cwd=cwd, log=stream)
             else:
                 self.process = subprocess.Popen(
                     [*CHATSVC, "-c", config, "serve", "--json"],
@@ -282,17 +288,5 @@ def usage_error(done: Done, says: str) -> None:
 
 
 def together(commands: Sequence[Sequence[str | Path]], cwd: Path) -> list[Done]:
-    started = [
-        subprocess.Popen(
-            [*CHATSVC, *command],
-            cwd=cwd,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for command in commands
-    ]
-    texts = [process.communicate(timeout=PATIENCE_S * 2) for process in started]
-    return [Done(process.returncode, out, err) for process, (out, err) in zip(started, texts, strict=True)]
+    with ThreadPoolExecutor(len(commands)) as threads:
+        return list(threads.map(lambda command: run(*command, cwd=cwd), commands))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from chatsvc import __version__
-from tests.cli.support import WITHOUT_A_SERVICE, Site, environment, one_line, run, usage_error
+from tests.cli.support import WITHOUT_A_SERVICE, Site, run, usage_error
 
 ACCOUNT = {
     "id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits", "created_at", "updated_at",
@@ -350,24 +348,3 @@ def test_init_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
     assert done.status == 1
     assert "Not a directory" in done.err
     assert done.err.count("\n") == 1
-
-
-BROKEN = """
-import sys
-from chatsvc.control import client
-from chatsvc.cli.main import main
-def broken(*_):
-    raise ZeroDivisionError("a fault of ours")
-client.call = broken
-main(sys.argv[1:])
-"""
-
-
-def test_a_fault_of_ours_is_one_line_unless_it_is_asked_for_whole(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", BROKEN, "account", "list"]
-    short = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-    assert (short.returncode, short.stdout) == (1, "")
-    assert one_line(short.stderr) == "an unexpected error occurred (ZeroDivisionError); run again with CHATSVC_DEBUG=1 to see it whole"
-    whole = subprocess.run(command, cwd=tmp_path, env=environment(CHATSVC_DEBUG="1"), capture_output=True, text=True, check=False)
-    assert whole.returncode == 1
-    assert "ZeroDivisionError: a fault of ours" in whole.stderr

@@ -21,7 +21,7 @@ import pytest
 
 from chatsvc.control import client
 from chatsvc.tls.certificates import self_signed
-from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, refusal, run, together
+from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, refusal, run, start, together
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
 
@@ -150,7 +150,7 @@ def keep_asking(serving: Serving, key: str, stop: threading.Event, answers: list
 
 def test_of_two_services_that_start_at_once_on_a_new_folder_one_serves_and_the_other_says_why_not(fresh: Site) -> None:
     logs = [fresh.folder / f"{number}.log" for number in range(2)]
-    starting = [Serving(fresh.config, log, fresh.folder, ready=False) for log in logs]
+    starting = [Serving(fresh.config, log, fresh.folder, ready=False, forked=True) for log in logs]
     lines = [service.process.stdout.readline() for service in starting if service.process.stdout]  # empty where it has ended
     assert sorted(map(bool, lines)) == [False, True]
     refused = lines.index(b"")
@@ -174,7 +174,6 @@ def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: 
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
-@pytest.mark.usefixtures("unmeasured_processes")
 def test_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
     names = [f"account {number}" for number in range(8)]
     done = together([("-c", fresh.config, "account", "create", name, "--json") for name in names], fresh.folder)
@@ -183,11 +182,10 @@ def test_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_
     assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
 
 
-@pytest.mark.usefixtures("unmeasured_processes")
 def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fresh: Site) -> None:
     account = fresh.account()
     wave = [("-c", fresh.config, "key", "create", "--account", account, "--json")] * 4
-    with Serving(fresh.config, fresh.log, fresh.folder, ready=False) as serving:
+    with fresh.serve(ready=False) as serving:
         starting = together(wave, fresh.folder)
         serving.wait_until_ready()
         killer = threading.Timer(0.12, serving.process.send_signal, [signal.SIGTERM])
@@ -422,8 +420,9 @@ def test_the_demo_answers_a_real_message_once_and_leaves_nothing(tmp_path: Path)
 
 
 def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    demo = subprocess.Popen([*CHATSVC, "demo", "--json"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), **options)
+    log = tmp_path / "log"
+    with log.open("wb") as stream:
+        demo = start("demo", "--json", cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), log=stream)
     # So that nothing below can wait for ever.
     watch = threading.Timer(2 * PATIENCE_S, demo.kill)
     watch.start()
@@ -444,11 +443,12 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
             assert [conversation["channel"] for conversation in listed].count("web") == 1
             assert len({conversation["last_message_at"][:10] for conversation in listed}) > 5
             demo.send_signal(signal.SIGINT)
-    _, err = demo.communicate(timeout=PATIENCE_S)
+    status = demo.wait(PATIENCE_S)
     watch.cancel()
+    demo.stdout.close()
     assert list(events) == ["starting", "bot", "reply", "webhook", "ready", "running"]
-    assert (demo.returncode, "Traceback" in err) == (0, False)
-    assert list(tmp_path.iterdir()) == []
+    assert (status, "Traceback" in log.read_text()) == (0, False)
+    assert list(tmp_path.iterdir()) == [log]
 
 
 def test_the_service_may_hold_more_files_than_a_shell_grants(fresh: Site) -> None:

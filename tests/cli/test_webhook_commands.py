@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import pytest
 
@@ -18,7 +17,7 @@ from chatsvc.domain import webhooks as signing
 from chatsvc.store import webhooks
 from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread, ServerThread
-from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, refusal, run, usage_error
+from tests.cli.support import PATIENCE_S, Site, refusal, run, start, usage_error
 from tests.engines.model_server import ModelServer, calls, says
 from tests.store.inspection import query
 from tests.store.support import in_database
@@ -226,18 +225,13 @@ def test_verify_tells_right_from_wrong(tmp_path: Path) -> None:
 
 
 @contextmanager
-def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """A command that goes on until it is told to end."""
-    process = subprocess.Popen(
-        [*CHATSVC, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    try:
-        yield process
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) == 0
-    finally:
-        process.kill()
-        process.communicate()
+def started(*arguments: str | Path) -> Iterator[Callable[[], Any]]:
+    """A command that goes on until it is told to end; calling it reads a line of its JSON."""
+    command = start(*arguments, "--json")
+    with closing(command), cast("IO[bytes]", command.stdout) as output:
+        yield lambda: json.loads(output.readline())
+        command.send_signal(signal.SIGINT)
+        assert command.wait(PATIENCE_S) == 0
 
 
 def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site, tmp_path: Path) -> None:
@@ -245,28 +239,26 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
     key = tmp_path / "key"
     key.write_text(set_hook(fresh, bot)["signing_key"])
     insert(fresh, bot, 3, webhooks.KEPT)
-    with started("webhook", "listen", "--port", "0", "--signing-key-file", key, "--json") as listener:
-        assert listener.stdout
-        url = json.loads(listener.stdout.readline())["url"]
+    with started("webhook", "listen", "--port", "0", "--signing-key-file", key) as heard:
+        url = heard()["url"]
         done = fresh.run("webhook", "forward", bot, url, "--json")
         assert done.status == 0, done
         assert [(line["record_id"], line["success"]) for line in json.loads(done.out)] == [(f"record-{n}", True) for n in range(3)]
-        heard = [json.loads(listener.stdout.readline()) for _ in range(3)]
-        assert [(h["valid"], h["body"]["data"]["id"]) for h in heard] == [(True, f"record-{n}") for n in range(3)]
+        deliveries = [heard() for _ in range(3)]
+        assert [(line["valid"], line["body"]["data"]["id"]) for line in deliveries] == [(True, f"record-{n}") for n in range(3)]
         assert fresh.run("webhook", "forward", bot, url, "--since", "2999-01-01").out == ""
-        with started("-c", fresh.config, "webhook", "forward", bot, url, "--follow", "--json") as following:
-            assert following.stdout
-            assert [json.loads(following.stdout.readline())["success"] for _ in range(3)] == [True] * 3
+        with started("-c", fresh.config, "webhook", "forward", bot, url, "--follow") as forwarded:
+            assert [forwarded()["success"] for _ in range(3)] == [True] * 3
             insert(fresh, bot, 1, webhooks.KEPT)
-            assert json.loads(following.stdout.readline())["success"] is True
+            assert forwarded()["success"] is True
         for _ in range(4):
-            listener.stdout.readline()
+            heard()
         # The listener's key is an old one from now on: the first refusal ends it.
         fresh.json("webhook", "rotate", bot)
         done = fresh.run("webhook", "forward", bot, url, "--json")
         assert done.status == 1
         assert [line["error"] for line in json.loads(done.out)] == ["http_status (401)"]
-        assert json.loads(listener.stdout.readline())["valid"] is False
+        assert heard()["valid"] is False
 
 
 def test_a_listener_whose_port_is_taken_says_so(tmp_path: Path) -> None:
