@@ -140,7 +140,7 @@ SLOW = """
 import time
 from pathlib import Path
 from chatsvc.services.accounts import analytics
-async def slow(services, caller, **_):
+async def slow(services, caller, *, account, days):
     Path("asked").touch()
     return await services.offload(lambda: time.sleep(60))
 analytics.show = slow
