@@ -117,7 +117,8 @@ class ControlServer:
 
 
 _LISTS = dict.fromkeys(("list", "Sequence", "tuple"), list)
-_TYPES: dict[str, type[Any]] = {"str": str, "int": int, "bool": bool, "dict": dict, "None": type(None), **_LISTS}
+# A bot is named by its id.
+_TYPES: dict[str, type[Any]] = {"str": str, "Bot": str, "int": int, "bool": bool, "dict": dict, "None": type(None), **_LISTS}
 # Types of what use-cases take as `**settings`, `**changes` and `**filters`; the others are texts.
 _SETTINGS = {
     **dict.fromkeys(("ask_back", "captured", "hand_off"), "bool | None"),

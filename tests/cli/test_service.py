@@ -247,6 +247,7 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_e
             ("account.create", b'{"name": 5}', "", client.REFUSED, "argument_of_wrong_type"),
             ("account.list", b'{"limit": true}', "", client.REFUSED, "argument_of_wrong_type"),
             ("knowledge.search", b'{"bot": "x", "questions": ["a", 5]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("bot.show", b'{"bot": ["x"]}', "", client.REFUSED, "argument_of_wrong_type"),
             ("account.list", b'{"limit": 9223372036854775808}', "", client.REFUSED, "argument_of_wrong_type"),
             ("knowledge.add", b'{"bot": "x", "files": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.set", b'{"bot": "x", "greeting": 5}', "", client.REFUSED, "argument_of_wrong_type"),
