@@ -1,7 +1,6 @@
 """`chatsvc channel`: set, list, pause, resume, remove, snippet."""
 
 from base64 import b64encode
-from pathlib import Path
 from typing import Any
 
 import click
@@ -41,7 +40,12 @@ channel = group("channel")
     ),
 )
 def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, sites: tuple[str, ...], **given: Any) -> None:
-    secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
+    secrets: dict[str, Any] = {}
+    for name in _FILES:
+        if (file := given.pop(f"{name}_file")) is not None:
+            secrets[name] = read_secret(file)
+            if not secrets[name]:
+                raise CommandError(f"{file} is empty")
     if given["logo"]:
         with open_input(given["logo"]) as logo:
             given["logo"] = b64encode(logo.read()).decode()
@@ -53,15 +57,6 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
         if not done["callback_url"].startswith("https://"):
             echo(f"warning: {PLATFORMS[channel_name].label} calls public https addresses alone: see server.public_url", err=True)
     show(done, as_json)
-
-
-def _secret(file: Path | None) -> str | None:
-    """Return the secret in a file; raises CommandError for an empty one."""
-    if file is None:
-        return None
-    if secret := read_secret(file):
-        return secret
-    raise CommandError(f"{file} is empty")
 
 
 operation(channel, "channel.list", "bot", columns="channel state fault verified_at seen_at created_at updated_at")

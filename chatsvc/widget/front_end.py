@@ -22,21 +22,6 @@ from chatsvc.widget.calls import CallRefused
 log = logging.getLogger(__name__)
 
 Handler = Callable[[WebVisits, Widget, Request], Awaitable[Response]]
-# Below each prefix. Documents are for everybody who opens them; calls only for the frame's own script.
-_DOCUMENTS: dict[str, tuple[tuple[str, str, Handler], ...]] = {
-    "/widget": (("GET", "/{bot}", documents.frame), ("GET", "/{bot}/look.js", documents.look)),
-    "/chat": (
-        ("GET", "/{bot}", documents.page),
-        ("GET", "/{bot}/mails/{token}", documents.ask_to_stop_mails),
-        # From a mail program too, which is no page of this service: the token is the permission.
-        ("POST", "/{bot}/mails/{token}", documents.stop_mails),
-    ),
-}
-_CALLS: tuple[tuple[str, str, Handler], ...] = (
-    ("GET", "/{bot}/messages", calls.read),
-    ("POST", "/{bot}/messages", calls.send),
-    ("POST", "/{bot}/feedback", calls.rate),
-)
 
 
 class WebChannel:
@@ -49,18 +34,20 @@ class WebChannel:
     def mount(self, application: web.Application) -> None:
         """Add everything to the application that holds all front ends."""
         application.router.add_get(documents.LOADER, documents.loader)
-        for prefix, routes in _DOCUMENTS.items():
-            part = web.Application(middlewares=[word_faults(self.refuse), self._refuse_calls])
-            if prefix == "/widget":
-                part.router.add_static("/static", documents.STATIC)
-                self._add(part, _CALLS, is_call=True)
-            self._add(part, routes, is_call=False)
-            application.add_subapp(prefix, part)
-
-    def _add(self, application: web.Application, routes: tuple[tuple[str, str, Handler], ...], *, is_call: bool) -> None:
-        for method, template, handler in routes:
-            for served in ("GET", "HEAD") if method == "GET" else (method,):
-                application.router.add_route(served, template, partial(self._answer, handler, is_call))
+        widget, chat = (web.Application(middlewares=[word_faults(self.refuse), self._refuse_calls]) for _ in range(2))
+        widget.router.add_static("/static", documents.STATIC)
+        # For the frame's own script alone; documents are for everybody who opens them.
+        widget.router.add_get("/{bot}/messages", partial(self._answer, calls.read, is_call=True))
+        widget.router.add_post("/{bot}/messages", partial(self._answer, calls.send, is_call=True))
+        widget.router.add_post("/{bot}/feedback", partial(self._answer, calls.rate, is_call=True))
+        widget.router.add_get("/{bot}", partial(self._answer, documents.frame))
+        widget.router.add_get("/{bot}/look.js", partial(self._answer, documents.look))
+        chat.router.add_get("/{bot}", partial(self._answer, documents.page))
+        chat.router.add_get("/{bot}/mails/{token}", partial(self._answer, documents.ask_to_stop_mails))
+        # From a mail program too, which is no page of this service: the token is the permission.
+        chat.router.add_post("/{bot}/mails/{token}", partial(self._answer, documents.stop_mails))
+        application.add_subapp("/widget", widget)
+        application.add_subapp("/chat", chat)
 
     @web.middleware
     async def _refuse_calls(self, request: Request, handler: AnyHandler) -> web.StreamResponse:
@@ -85,7 +72,7 @@ class WebChannel:
         info.error = refused.code
         return _refusal(refused.status, refused.code, refused.retry_after)
 
-    async def _answer(self, handler: Handler, is_call: bool, request: Request) -> Response:
+    async def _answer(self, handler: Handler, request: Request, *, is_call: bool = False) -> Response:
         if is_call and not _is_own_call(request, self._services.config.server.public_url):
             raise CallRefused(403, "cross_site")
         info = request[INFO]

@@ -38,8 +38,6 @@ MOST_UNITS = 4096
 
 @dataclass
 class Call:
-    """A call as it came."""
-
     token: str
     method: str
     parameters: dict[str, Any]
@@ -66,8 +64,6 @@ Scripted = Callable[[Call], Fault | None]
 
 @dataclass
 class SentMessage:
-    """A message that the platform has accepted."""
-
     token: str
     chat: int
     text: str
@@ -158,7 +154,6 @@ class BotApi(Watched):
         return message
 
     def press(self, sent: SentMessage, index: int) -> None:
-        """Press a button of a message that was sent."""
         keyboard = [[{"text": text, "callback_data": str(n)}] for n, text in enumerate(sent.buttons)]
         person = {"id": sent.chat, "is_bot": False, "first_name": "Selin"}
         message = {
@@ -180,15 +175,12 @@ class BotApi(Watched):
     # What tests ask.
 
     def of(self, method: str) -> list[dict[str, Any]]:
-        """The parameters of all calls of a method."""
         return [call.parameters for call in self.calls if call.method == method]
 
     def texts(self, chat: int = 7) -> list[str]:
-        """The texts sent to a chat."""
         return [message.text for message in self.sent if message.chat == chat]
 
     def unconfirmed(self, token: str = TOKEN) -> int:
-        """Number of updates that were not confirmed."""
         return len([update for update in self._updates.get(token, []) if update["update_id"] >= self._confirmed.get(token, 0)])
 
     def undelivered(self, token: str = TOKEN) -> int:
@@ -360,7 +352,6 @@ def _refused(status: int, description: str, parameters: dict[str, Any] | None = 
 
 
 def chats(sent: Iterable[SentMessage]) -> dict[int, list[str]]:
-    """The texts of messages by chat."""
     texts: dict[int, list[str]] = {}
     for message in sent:
         texts.setdefault(message.chat, []).append(message.text)

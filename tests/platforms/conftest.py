@@ -32,14 +32,12 @@ class Platform:
     url: str = ""
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Answer one request."""
         self.seen.append(f"{request.path_qs} {request.headers.get('Authorization', '-')}")
         return web.json_response(self.body, status=self.status)
 
 
 @pytest.fixture
 async def platform() -> AsyncIterator[Platform]:
-    """A running platform."""
     server = Platform()
     site = web.Application()
     site.router.add_route("*", "/{rest:.*}", server.answer)
@@ -54,13 +52,11 @@ async def platform() -> AsyncIterator[Platform]:
 
 @pytest.fixture
 def config(config: Config, platform: Platform) -> Config:
-    """The configuration with both platforms on loopback."""
     return replace(config, channels={"telegram": platform.url, "whatsapp": f"{platform.url}/v26.0"})
 
 
 @pytest.fixture
 async def api() -> AsyncIterator[BotApi]:
-    """A running Bot API."""
     async with BotApi() as running:
         yield running
 
@@ -68,35 +64,26 @@ async def api() -> AsyncIterator[BotApi]:
 class Visitor:
     """A visitor of a bot's web channel, one layer below HTTP."""
 
+    channel = "web"
+
     def __init__(self, caller: Caller, clock: FakeClock, user_id: str = "visitor") -> None:
         self.services, self.caller, self.clock, self.user_id, self.sent = caller.app.services, caller, clock, user_id, 0
 
     async def say(self, text: str, *, key: str | None = None, page_host: str = "") -> list[tuple[str, str]]:
         """Send a message; return role and text of all messages that follow the visitor's."""
         self.sent += 1
-        arrived = NewMessage(
-            self.caller.account,
-            self.caller.bot,
-            "web",
-            self.user_id,
-            text,
-            key or f"{self.user_id}-{self.sent}",
-            self.services.clock(),
-            page_host,
-        )
+        key, of_bot = key or f"{self.user_id}-{self.sent}", (self.caller.account, self.caller.bot, self.channel)
+        arrived = NewMessage(*of_bot, self.user_id, text, key, self.services.clock(), page_host)
         (message,) = await channel_messages.receive(self.services, arrived)
         assert message is not None
         await channel_messages.answer(self.services, self.caller.account, message)
         messages = (await self.thread()).messages
-        at = next(index for index, entry in enumerate(messages) if entry.number == message.number)
-        return [(entry.role, entry.content) for entry in messages[at + 1 :]]
+        return [(entry.role, entry.content) for entry in messages if entry.number > message.number]
 
     async def thread(self) -> TeamThread:
-        """The conversation as the team sees it."""
         return await conversations.show(self.services, ADMIN, conversation=await self.conversation())
 
     async def conversation(self) -> str:
-        """The id of the conversation."""
         page = await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())
         return next(conversation.id for conversation in page.items if conversation.user_id == self.user_id)
 
@@ -106,14 +93,12 @@ class Visitor:
 
 
 async def begun(engine: ScriptedEngine, turns: int) -> None:
-    """Wait until the engine was asked for so many turns."""
     async with asyncio.timeout(10):
         while len(engine.turns) < turns:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
 
 
 async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
-    """Let the bot's form ask for one of these rooms."""
     field = {"name": "Room", "kind": "choice", "choices": rooms, "ask": {"en": "Which room?"}}
     text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
@@ -122,7 +107,6 @@ async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
 
 @pytest.fixture
 async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
-    """A visitor of a bot with an active web channel."""
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
     return Visitor(caller, clock)
 

@@ -1,6 +1,6 @@
 """WhatsApp's Graph interface on loopback, stricter than the real one. It signs and delivers callbacks too.
 
-It takes known fields within their limits alone, sends no free text outside of the 24-hour window, and marks no unknown message as read.
+It takes known fields within their limits alone, and marks no unknown message as read.
 """
 
 from __future__ import annotations
@@ -38,15 +38,12 @@ class GraphFault:
 
 @dataclass
 class GraphMessage:
-    """A message that was accepted."""
-
     id: str
     to: str
     body: dict[str, Any]
 
     @property
     def text(self) -> str:
-        """The text that the visitor reads."""
         own = self.body[self.body["type"]]
         return str(own["body"] if self.body["type"] == "text" else own["body"]["text"])
 
@@ -62,7 +59,6 @@ class GraphApi(Watched):
         self.receipts: list[dict[str, Any]] = []
         self.refused: list[str] = []
         self.faults: list[GraphFault] = []
-        self.closed_windows: set[str] = set()
         self.send_delay_s = 0.0
         self.url = ""
         self._known: set[str] = set()
@@ -89,7 +85,6 @@ class GraphApi(Watched):
     # What the platform delivers.
 
     def wamid(self) -> str:
-        """Make the id of a message."""
         return f"wamid.HBgL{next(self._ids):06d}AA=="
 
     def message(self, text: str = "hello", *, at: int, phone: str | None = PHONE, scoped: str | None = None, **more: Any) -> dict[str, Any]:
@@ -105,7 +100,6 @@ class GraphApi(Watched):
         return self.value(contacts=[contact], messages=[message])
 
     def status(self, sent: GraphMessage | str, status: str, *, code: int = 0, opaque: str | None = None) -> dict[str, Any]:
-        """Make the value of a change with one delivery status."""
         report: dict[str, Any] = {"id": sent if isinstance(sent, str) else sent.id, "status": status, "timestamp": "1795176868"}
         report["recipient_id"] = PHONE
         name = opaque if isinstance(sent, str) else sent.body.get("biz_opaque_callback_data")
@@ -116,22 +110,18 @@ class GraphApi(Watched):
         return self.value(statuses=[report])
 
     def echo(self, text: str, *, at: int, phone: str = PHONE, key: str | None = None) -> dict[str, Any]:
-        """Make the value of a change with a message of the owner's own phone."""
         message = {"from": "905320000000", "to": phone, "id": key or self.wamid(), "timestamp": str(at), "type": "text"}
         return self.value(message_echoes=[{**message, "text": {"body": text}}])
 
     def value(self, **content: Any) -> dict[str, Any]:
-        """Make the value of a change for the number."""
         metadata = {"display_phone_number": "905320000000", "phone_number_id": self.number}
         return {"messaging_product": "whatsapp", "metadata": metadata, **content}
 
     def body(self, *values: dict[str, Any]) -> bytes:
-        """Make a callback with a batch of values."""
         changes = [{"field": "smb_message_echoes" if "message_echoes" in value else "messages", "value": value} for value in values]
         return json.dumps({"object": "whatsapp_business_account", "entry": [{"id": "9", "changes": changes}]}, ensure_ascii=False).encode()
 
     def signature(self, body: bytes) -> str:
-        """Sign a callback."""
         return "sha256=" + hmac.new(self.app_secret.encode(), body, hashlib.sha256).hexdigest()
 
     async def post(self, body: bytes, headers: dict[str, str] | None = None) -> int:
@@ -158,7 +148,6 @@ class GraphApi(Watched):
     # What tests ask.
 
     def texts(self, to: str = PHONE) -> list[str]:
-        """Texts that were sent to an address."""
         return [message.text for message in self.sent if message.to == to]
 
     # The interface.
@@ -196,8 +185,6 @@ class GraphApi(Watched):
         to = body.get("to") or body["recipient"]
         if fault.status and fault.before:
             return _error(fault.status, fault.code, f"(#{fault.code}) a reason")
-        if to in self.closed_windows:
-            return _error(400, 131047, "Re-engagement message")
         message = GraphMessage(self.wamid(), to, body)
         if not (fault.breaks and fault.before):
             self.sent.append(message)
@@ -214,7 +201,6 @@ def _error(status: int, code: int, message: str) -> web.Response:
 
 
 def _broken(body: dict[str, Any]) -> Iterator[str]:
-    """Tell what is wrong with a message."""
     kind = body.get("type")
     if set(body) - _ENVELOPE - {kind} or body.get("messaging_product") != "whatsapp" or body.get("recipient_type") != "individual":
         yield f"envelope {sorted(body)}"

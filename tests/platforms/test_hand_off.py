@@ -116,13 +116,6 @@ async def test_outside_of_the_hours_a_request_is_left(visitor: Visitor, caller: 
     assert request.message in (wish, answers[r"^[^•-].*\?$"])
 
 
-@pytest.mark.parametrize("text", ["Bir insanla görüşmek istiyorum", "This is unacceptable, I want to complain!", WISH])
-async def test_people_are_recognised_in_both_languages_within_the_hours(visitor: Visitor, caller: conftest.Caller, text: str) -> None:
-    await switch_on(caller, opening_hours="fri 9-16")
-    await visitor.say(text)
-    assert await handled(visitor) == "waiting"
-
-
 async def test_on_the_interface_nobody_waits(caller: conftest.Caller) -> None:
     await switch_on(caller)
     answer = await caller.send(WISH, "v")
@@ -228,7 +221,6 @@ async def test_another_engine_goes_on_from_the_sentence(
 
 
 async def operator(app: App, email: str, account: str, role: str = "editor") -> Caller:
-    """An operator of the account, as the caller of operations."""
     invitation = await operators.add(app.services, ADMIN, email=email, account=account, role=role, name=email[:3])
     who = invitation.operator
     return Caller(Actor("operator", who.id, who.name or ""), Scope({account: Role[role.upper()]}), "web")
@@ -311,7 +303,6 @@ async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_
 
 
 async def wait(events: ConversationEvents, key: tuple[str, str, str], timeout_s: float) -> None:
-    """Wait for a change of a conversation."""
     async with events.waiting_for(key) as waiter:
         await background.wait(waiter, timeout_s)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from chatsvc.outbound import posting
 from chatsvc.outbound.posting import NotConnected, RetryLater
 from chatsvc.platforms.telegram.client import TelegramClient, utf16_units
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages, outbox
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.store import outbox as stored
@@ -27,44 +25,27 @@ from chatsvc.store.outbox import OutgoingMessage
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import TOKEN, BotApi, Fault
+from tests.platforms.conftest import Visitor
 from tests.store.inspection import execute
 
 
 @pytest.fixture
 def config(config: Config, api: BotApi) -> Config:
-    """The configuration with Telegram on loopback."""
     return replace(config, channels={"telegram": api.url, "whatsapp": f"{api.url}/v26.0"})
 
 
-class Chat:
+class Chat(Visitor):
     """A visitor's chat with a bot, one layer below the platform's updates."""
 
-    def __init__(self, caller: Caller, chat: int = 7) -> None:
-        self.services, self.caller, self.chat, self.count = caller.app.services, caller, chat, 0
-
-    async def say(self, text: str, **more: Any) -> None:
-        """Store a visitor's message and settle its turn."""
-        self.count += 1
-        key = f"{self.chat} {self.count}"
-        given = {"sent_at": self.services.clock(), **more}
-        arrived = NewMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
-        (message,) = await channel_messages.receive(self.services, arrived)
-        assert message is not None
-        await channel_messages.answer(self.services, self.caller.account, message)
+    channel = "telegram"
 
     def wake(self) -> None:
         """Look for messages to send, as the service does every few seconds."""
         self.services.part(Outbox).wake(f"telegram {self.caller.bot}")
 
-    async def messages(self) -> list[Any]:
-        """The messages of the conversation."""
-        page = await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())
-        conversation = next((entry.id for entry in page.items if entry.user_id == str(self.chat)), None)
-        return (await conversations.show(self.services, ADMIN, conversation=conversation)).messages if conversation else []
-
     async def deliveries(self) -> list[tuple[str, str | None, str | None]]:
         """Text, delivery state and error of what was written to the visitor."""
-        return [(message.content, message.delivery, message.error) for message in await self.messages() if message.role != "user"]
+        return [(message.content, message.delivery, message.error) for message in (await self.thread()).messages if message.role != "user"]
 
     async def until(self, *states: str) -> list[tuple[str, str | None, str | None]]:
         """Wait until the messages to the visitor have these delivery states; return them."""
@@ -81,14 +62,14 @@ class Chat:
 
 
 @pytest.fixture
-async def chat(caller: Caller, api: BotApi) -> Chat:
+async def chat(caller: Caller, api: BotApi, clock: FakeClock) -> Chat:
     """A visitor of a bot with an active Telegram channel."""
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
-    return Chat(caller)
+    return Chat(caller, clock, "7")
 
 
 async def test_messages_of_a_conversation_keep_their_order_and_others_do_not_wait(chat: Chat, api: BotApi, caller: Caller) -> None:
-    other = Chat(caller, 8)
+    other = Chat(caller, chat.clock, "8")
     api.fail("sendMessage", Fault(delay_s=0.3))
     for n in range(3):
         await chat.say(f"message {n}")
@@ -263,7 +244,7 @@ async def test_a_conversation_that_must_wait_delays_no_other(
         return await send(self, part)
 
     monkeypatch.setattr(TelegramClient, "send", busy)
-    other = Chat(caller, 8)
+    other = Chat(caller, chat.clock, "8")
     await chat.say("one")
     await chat.until_error("pair_limited")
     await chat.say("two")
@@ -311,7 +292,7 @@ async def queued(chat: Chat, *others: Chat) -> list[int]:
 async def test_a_limit_of_the_platform_begins_the_ten_minutes_of_all_and_one_of_a_conversation_its_own(
     chat: Chat, caller: Caller, clock: FakeClock, error: str
 ) -> None:
-    other, queue = Chat(caller, 8), f"telegram {caller.bot}"
+    other, queue = Chat(caller, chat.clock, "8"), f"telegram {caller.bot}"
     tried, _ = await queued(chat, other)
     now, blocked = clock(), queue if error == "rate_limited" else None
 

@@ -21,7 +21,6 @@ WHATSAPP = {"phone_number_id": "1055", "token": "token", "app_secret": "app", "v
 
 
 async def put(caller: Caller, channel: str, **settings: Any) -> Any:
-    """Set a channel of the caller's bot."""
     return await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": channel, **settings})
 
 
@@ -30,7 +29,6 @@ async def act(caller: Caller, operation: str, channel: str) -> Any:
 
 
 async def secrets(caller: Caller) -> dict[str, dict[str, str]]:
-    """The opened secrets of all channels of the bot."""
     services = caller.app.services
     return {entry.channel.channel: dict(opened(services.secret, entry).secrets) for entry in await stored.of_bot(services.db, caller.bot)}
 

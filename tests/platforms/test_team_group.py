@@ -39,7 +39,6 @@ CALL = "I want to talk to a human being, please"
 
 @pytest.fixture
 def team_token() -> str:
-    """The token of the bot in the team's group."""
     return TEAM_TOKEN
 
 
@@ -72,7 +71,6 @@ async def notice(api: BotApi) -> SentMessage:
 
 
 def answer(api: BotApi, to: SentMessage, text: str | None = "Good morning, Ada here", **more: Any) -> None:
-    """Let a colleague answer a message in the group."""
     content: dict[str, Any] = {
         "from": {"id": 55, "is_bot": False, "first_name": "Ada", "last_name": "Kaya"},
         "reply_to_message": {"message_id": to.id, "from": {"id": int(to.token.partition(":")[0]), "is_bot": True}},
@@ -250,7 +248,6 @@ class TestOneBotForBoth:
 
     @pytest.fixture
     def team_token(self) -> str:
-        """See above."""
         return TOKEN
 
     async def test_the_group_is_no_visitor(self, bot: Caller, api: BotApi) -> None:
@@ -278,7 +275,6 @@ class TestWithoutAnAddress:
 
     @pytest.fixture
     def config(self, config: Config) -> Config:
-        """See above."""
         return replace(config, server=replace(config.server, public_url="http://127.0.0.1:8080"))
 
     @pytest.mark.usefixtures("bot")
@@ -363,7 +359,6 @@ class TestWithoutAToken:
 
     @pytest.fixture
     def config(self, config: Config) -> Config:
-        """See above."""
         return replace(config, notices=Notices(team=TeamNotices(None, GROUP)))
 
     async def test_nobody_is_told_and_the_log_says_so(self, caplog: pytest.LogCaptureFixture, bot: Caller, api: BotApi) -> None:

@@ -31,13 +31,11 @@ ME = Myself(123456, NAME)
 
 @pytest.fixture
 def config(config: Config, api: BotApi) -> Config:
-    """The configuration with Telegram on loopback."""
     return replace(config, channels={"telegram": api.url, "whatsapp": f"{api.url}/v26.0"})
 
 
 @pytest.fixture
 async def bot(caller: Caller, api: BotApi) -> Caller:
-    """The owner of a bot with an active Telegram channel."""
     await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
     return caller
 
@@ -47,13 +45,11 @@ async def act(caller: Caller, operation: str) -> Any:
 
 
 async def listed(caller: Caller) -> Any:
-    """The bot's Telegram channel."""
     (channel,) = await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})
     return channel
 
 
 async def thread(caller: Caller, chat: int = 7) -> Any:
-    """The conversation of a chat."""
     page = await conversations.list_all(caller.app.services, ADMIN, bot=await caller.chatbot())
     conversation = next(entry.id for entry in page.items if entry.user_id == str(chat))
     return await conversations.show(caller.app.services, ADMIN, conversation=conversation)
@@ -236,7 +232,6 @@ async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
 
 
 async def channel_findings(bot: Caller) -> list[tuple[str, Any]]:
-    """Examine the installation; the findings about channels."""
     examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
     return [(finding.code, finding.facts) for finding in examined.findings if finding.name == "channels"]
 
@@ -314,18 +309,6 @@ async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi,
     await api.until(lambda: any(message.token == token for message in api.sent))
     # The service need not wait for them at its end.
     await api.hang_up()
-
-
-async def test_a_person_who_has_the_conversation_answers_in_the_app(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
-    api.message(text="hello")
-    await api.until(lambda: bool(api.sent))
-    conversation = (await thread(bot)).conversation.id
-    await perform(bot.app.services, ADMIN, "conversation.reply", {"conversation": conversation, "text": "Selin here"})
-    await api.until(lambda: len(api.sent) == 2)
-    api.message(text="thank you")
-    await asyncio.sleep(0.3)
-    assert api.texts() == ["echo: hello", "Selin here"]
-    assert len(engine.turns) == 1
 
 
 async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:

@@ -15,7 +15,6 @@ from aiohttp import ClientResponse, ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Evidence, Reply
 from chatsvc.services.administration import perform
@@ -26,9 +25,6 @@ from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.platforms.conftest import begun
 from tests.store import support
-from tests.store.inspection import execute
-
-pytestmark = pytest.mark.postgres
 
 SHOP = "https://shop.example.com"
 FRAMED = {"Referer": f"{SHOP}/", "Sec-Fetch-Dest": "iframe"}
@@ -49,7 +45,6 @@ class Frame:
         return response
 
     def headers(self, **more: str) -> dict[str, str]:
-        """The headers of a call."""
         own = {"Origin": self.app.url, "Sec-Fetch-Site": "same-origin", "Chatsvc-Site": self.data.get("site", "")}
         return {**own, **({"Authorization": f"Visitor {self.token}"} if self.token else {}), **more}
 
@@ -64,13 +59,11 @@ class Frame:
             return response.status, body
 
     async def read(self, query: str = "after=", **headers: str) -> tuple[int, Any]:
-        """Read messages."""
         url = f"{self.app.url}/widget/{self.bot}/messages?{query}"
         async with self.session.get(url, headers=self.headers(**headers)) as response:
             return response.status, await response.json()
 
     async def rate(self, message: Any, value: Any) -> int:
-        """Rate a reply."""
         url = f"{self.app.url}/widget/{self.bot}/feedback"
         async with self.session.post(url, json={"message": message, "value": value}, headers=self.headers()) as response:
             return response.status
@@ -87,7 +80,6 @@ async def widget(caller: Caller, **settings: Any) -> Frame:
 
 @pytest.fixture
 async def frame(caller: Caller) -> Frame:
-    """The opened frame of a widget."""
     return await widget(caller)
 
 
@@ -149,6 +141,7 @@ async def test_what_the_owner_sets_goes_before_what_the_line_in_the_page_says(fr
     assert frame.data["color"] == "#102030"
 
 
+@pytest.mark.postgres
 async def test_a_site_that_is_refused_shows_nothing_and_is_told_to_the_owner(frame: Frame, caller: Caller, clock: FakeClock) -> None:
     async def told() -> list[str]:
         return [refusal.site for refusal in (await perform(caller.app.services, ADMIN, "today", {"account": caller.account})).refused]
@@ -218,24 +211,14 @@ async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_w
     assert "&lt;/script&gt;&lt;b&gt;&#34;Ağaç&#34; &amp; Co" in page
     assert 'href="https://example.com/privacy?a=1&amp;b=2"' in page
     assert "bir bilgisayar programı" in page
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "</script><script>alert(1)</script>"})
+    wording = {"greeting": "</script><script>alert(1)</script>", "suggestions": ["Where can I park?", "{{data}}"]}
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **wording})
     await frame.open(**{"Accept-Language": "de, en-GB;q=0.8"})
-    assert frame.data["greeting"] == ["</script><script>alert(1)</script>"]
+    assert (frame.data["greeting"], frame.data["suggestions"]) == ([wording["greeting"]], wording["suggestions"])
     assert (frame.data["texts"]["send"], frame.data["color"]) == ("Send", "#ffee00")
 
 
-async def test_what_the_owner_wrote_is_no_template(caller: Caller) -> None:
-    frame = await widget(caller, title="Sale {{style}} {{data}} {{no-such}} {{privacy}}", privacy_url="https://example.com/?{{data}}")
-    assert frame.data["suggestions"] == []
-    wording = {"greeting": "{{style}} {{title}} {name} \\1", "suggestions": ["Where can I park?", "{{data}}"]}
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **wording})
-    page = await (await frame.open()).text()
-    assert '<h1 dir="auto">Sale {{style}} {{data}} {{no-such}} {{privacy}}</h1>' in page
-    assert 'href="https://example.com/?{{data}}"' in page
-    assert (frame.data["greeting"], frame.data["suggestions"]) == ([wording["greeting"]], wording["suggestions"])
-    assert page.count("<style>") == page.count("</style>") == page.count('id="data"') == 1
-
-
+@pytest.mark.postgres
 async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
     status, first = await frame.send("hello")
     assert (status, first["handling"], texts(first)) == (200, "bot", [("user", "hello"), ("assistant", "echo: hello")])
@@ -260,6 +243,7 @@ async def test_an_answer_from_a_website_has_its_page(frame: Frame, caller: Calle
         assert answer["messages"][-1].get("source") == page
 
 
+@pytest.mark.postgres
 async def test_a_retry_of_the_first_message_is_the_same_visitor(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
     key = "the-key-of-the-first-message"
     _, first = await frame.send("hello", key=key)
@@ -276,6 +260,7 @@ async def test_a_retry_of_the_first_message_is_the_same_visitor(frame: Frame, ca
     assert (nobody["token"], nobody["messages"]) == (None, [])
 
 
+@pytest.mark.postgres
 async def test_two_quick_first_messages_are_one_conversation(frame: Frame, caller: Caller) -> None:
     key = "the-key-of-the-first-message"
     await asyncio.gather(frame.send("one", key=key), frame.send("two", Authorization=f"First {key}"))
@@ -358,6 +343,7 @@ async def test_answers_alone_are_offered_for_rating(frame: Frame, caller: Caller
         assert ("answer" in answer["messages"][-1]) is is_answer, text
 
 
+@pytest.mark.postgres
 async def test_a_thumb_is_kept_and_taken_back(frame: Frame, caller: Caller) -> None:
     assert await frame.rate("x", "up") == 401
     _, answer = await frame.send("hello")
@@ -369,6 +355,7 @@ async def test_a_thumb_is_kept_and_taken_back(frame: Frame, caller: Caller) -> N
     assert "feedback" not in (await frame.read())[1]["messages"][-1]
 
 
+@pytest.mark.postgres
 async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
@@ -455,6 +442,7 @@ async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(
     await again
 
 
+@pytest.mark.postgres
 async def test_no_answer_tells_how_many_messages_the_service_has(frame: Frame, caller: Caller) -> None:
     for number in range(3):
         await caller.send(f"elsewhere {number}")
@@ -467,6 +455,7 @@ async def test_no_answer_tells_how_many_messages_the_service_has(frame: Frame, c
     assert texts((await frame.read(f"before={shown.messages[0].id}"))[1]) == []
 
 
+@pytest.mark.postgres
 async def test_after_an_erasure_the_visitor_sees_what_comes_then(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send()
     user_id = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items[0].user_id
@@ -488,8 +477,6 @@ async def test_nobody_types_in_a_conversation_that_does_not_exist(frame: Frame, 
 
 
 class TestLimits:
-    """Limits of the widget."""
-
     @pytest.fixture
     def config(self, config: Config) -> Config:
         return replace(config, limits=replace(config.limits, web_per_minute=2, web_daily=3, max_in_flight=2))
@@ -508,6 +495,7 @@ class TestLimits:
         assert set(statuses) == {200, 429}
         assert statuses[0] == 200
 
+    @pytest.mark.postgres
     async def test_a_bot_has_a_number_of_new_conversations_a_day(self, frame: Frame, clock: FakeClock, caller: Caller) -> None:
         for _ in range(3):
             clock.advance(60)
@@ -524,31 +512,6 @@ class TestLimits:
         frame.token = ""
         assert (await frame.send())[0] == 200
 
-    async def test_the_number_of_a_day_is_exact_for_many_at_once(self, frame: Frame, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-        limits = replace(app.config.limits, web_per_minute=1000, max_in_flight=200)
-        monkeypatch.setattr(app.services, "config", replace(app.config, limits=limits))
-        calls = [Frame(app, frame.session, frame.bot) for _ in range(30)]
-        for call in calls:
-            call.data = frame.data
-
-        async def take(*_: object) -> Slot:
-            return Slot(True, 1000, 1000, 0)
-
-        # The slots of a minute are of no interest here.
-        monkeypatch.setattr(type(app.services.new_limiter("any", 1)), "take", take)
-        assert (await calls[0].send())[0] == 200
-        statuses = [
-            status
-            for status, _ in await asyncio.gather(*(call.send(key=f"one-of-many-at-once-{number}") for number, call in enumerate(calls)))
-        ]
-        # The first goes on with its conversation, two more may begin.
-        assert (statuses[0], statuses.count(200), statuses.count(429)) == (200, 3, 27)
-        rows = await execute(app, "SELECT conversations, begun FROM conversation_counts WHERE channel = 'web'")
-        assert rows == [(3, 3)]
-        # What was refused may be sent again under its key, and is refused again.
-        refused = statuses.index(429)
-        assert (await calls[refused].send(key=f"one-of-many-at-once-{refused}"))[0] == 429
-
     async def test_too_many_messages_at_once_are_refused(self, frame: Frame, engine: ScriptedEngine) -> None:
         engine.gate = asyncio.Event()
         first = asyncio.create_task(frame.send())
@@ -557,8 +520,3 @@ class TestLimits:
         assert (status, answer["error"]) == (503, "service_unavailable")
         engine.gate.set()
         assert (await first)[0] == 200
-
-
-async def test_a_reply_of_an_engine_is_told_as_it_is(frame: Frame, engine: ScriptedEngine) -> None:
-    engine.script = lambda _: Reply("<b>not bold</b> \u202eتحية")
-    assert texts((await frame.send())[1])[-1] == ("assistant", "<b>not bold</b> \u202eتحية")

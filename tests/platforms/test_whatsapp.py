@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from aiohttp import web
@@ -48,13 +49,11 @@ async def api() -> AsyncIterator[GraphApi]:
 
 @pytest.fixture
 def config(config: Config, api: GraphApi) -> Config:
-    """The configuration with WhatsApp on loopback."""
     return replace(config, channels={"telegram": api.url, "whatsapp": api.url})
 
 
 @pytest.fixture
 async def phone(caller: Caller, api: GraphApi) -> Phone:
-    """A bot with an active number."""
     phone = Phone(caller, api)
     await phone.set()
     return phone
@@ -65,7 +64,6 @@ async def unavailable(*_: Any) -> None:
 
 
 async def rows(caller: Caller, statement: str) -> int:
-    """The first value of a query."""
     (row,) = await execute(caller.app, statement)
     return int(row[0])
 
@@ -400,7 +398,6 @@ async def test_a_later_status_resolves_an_unknown_message(phone: Phone, api: Gra
 
 
 async def test_a_status_before_the_answer_stays(phone: Phone, api: GraphApi) -> None:
-    api.faults.append(GraphFault(delay_s=0.0))
     send = api._send
 
     async def status_first(request: Any, body: Any) -> Any:
@@ -783,29 +780,13 @@ async def test_an_erased_account_takes_nothing(phone: Phone, api: GraphApi, call
         assert await rows(caller, f"SELECT count(*) FROM {table}") == 0  # noqa: S608  # a table of this test
 
 
-async def test_an_account_takes_addresses_and_counts_along(phone: Phone, api: GraphApi, caller: Caller) -> None:
-    await phone.say("hello", scoped=SCOPED)
-    await phone.until("sent")
-    records: list[Any] = []
-    after: Any = None
-    while True:
-        page = await perform(phone.services, ADMIN, "account.export", {"account": caller.account, "after": after})
-        records += page.records
-        if page.next is None:
-            break
-        after = page.next
-    kinds = {kind for kind, _ in records}
-    assert {"whatsapp_address", "whatsapp_sends"} <= kinds
-    addresses = [record for kind, record in records if kind == "whatsapp_address"]
-    assert {(address["kind"], address["value"], address["is_current"]) for address in addresses} == {
-        ("phone", PHONE, True),
-        ("scoped", SCOPED, True),
-    }
-    for record in addresses:
-        assert checked("whatsapp_address", record, phone.services.clock()) == record
-        for broken in ({"value": "x"}, {"kind": "e-mail"}, {"value": SCOPED if record["kind"] == "phone" else PHONE}):
-            with pytest.raises(Refused):
-                checked("whatsapp_address", {**record, **broken}, phone.services.clock())
+@pytest.mark.parametrize("broken", [{"value": "x"}, {"kind": "e-mail"}, {"kind": "scoped"}])
+def test_an_address_that_cannot_be_is_not_imported(broken: dict[str, str]) -> None:
+    ids, now = dict.fromkeys(("bot_id", "conversation_id"), str(uuid4())), int(time.time() * 1000)
+    record = {**ids, "kind": "phone", "value": PHONE, "is_current": True, "created_at": now}
+    assert checked("whatsapp_address", record, now) == record
+    with pytest.raises(Refused):
+        checked("whatsapp_address", {**record, **broken}, now)
 
 
 async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phone, api: GraphApi, caller: Caller) -> None:

@@ -24,11 +24,9 @@ class Phone:
         api.callback = f"{caller.app.url}/channels/whatsapp/{caller.bot}"
 
     async def set(self, **settings: Any) -> Any:
-        """Set the channel."""
         return await self.act("channel.set", channel="whatsapp", **{**SETTINGS, **settings})
 
     async def act(self, operation: str, **arguments: Any) -> Any:
-        """Perform an operation on the bot as a local user."""
         return await perform(self.services, ADMIN, operation, {"bot": self.caller.bot, **arguments})
 
     @property
@@ -37,20 +35,16 @@ class Phone:
         return self.services.clock() // 1000
 
     async def say(self, text: str = "hello", *, times: int = 1, ago: int = 0, **more: Any) -> None:
-        """Deliver a text of a visitor."""
         await self.api.deliver(self.api.message(text, at=self.now - ago, **more), times=times)
 
     async def conversations(self) -> list[Any]:
-        """The bot's conversations, the latest first."""
         return list((await conversations.list_all(self.services, ADMIN, bot=await self.caller.chatbot())).items)
 
     async def thread(self, index: int = 0) -> TeamThread:
-        """A conversation as the team sees it."""
         listed = await self.conversations()
         return await conversations.show(self.services, ADMIN, conversation=listed[index].id)
 
     async def messages(self) -> list[Message]:
-        """The messages of the latest conversation."""
         return list((await self.thread()).messages) if await self.conversations() else []
 
     async def until(self, *states: str | None) -> list[tuple[str, str | None, str | None]]:

@@ -27,7 +27,6 @@ class HostSite:
         self._runner: web.AppRunner
 
     async def start(self) -> None:
-        """Listen on a free port."""
         site = web.Application()
         site.router.add_get("/", self._page)
         site.router.add_get("/sandbox", self._sandbox)
@@ -38,7 +37,6 @@ class HostSite:
         self.url = f"http://localhost:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
-        """Close the listener."""
         await self._runner.cleanup()
 
     async def _page(self, _: web.Request) -> web.Response:
@@ -75,19 +73,16 @@ async def opened(page: Page, site: HostSite, path: str = "/") -> Frame:
 
 
 async def say(frame: Frame | Page, text: str) -> None:
-    """Type a message and send it."""
     await frame.get_by_role("textbox").fill(text)
     await frame.locator("[data-action=send]").click()
 
 
 async def choose(frame: Frame | Page, action: str) -> None:
-    """Choose an act in the header's menu."""
     await frame.locator("header summary").click()
     await frame.locator(f"[data-action={action}]").click()
 
 
 async def log_of(frame: Frame | Page) -> list[str]:
-    """The texts of all messages that are shown."""
     return await frame.locator("[role=log] .said").all_inner_texts()
 
 
@@ -99,5 +94,4 @@ async def until(frame: Frame | Page, expression: str, timeout_s: float = 10) -> 
 
 
 async def sees(frame: Frame | Page, text: str, timeout_s: float = 10) -> None:
-    """Wait until a message is shown."""
     await frame.locator("[role=log] .said", has_text=text).first.wait_for(timeout=timeout_s * 1000)

@@ -28,7 +28,6 @@ def config(config: Config) -> Config:
 
 @pytest_asyncio.fixture(loop_scope="package")
 async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
-    """A running chatsvc."""
     async with App(config, clock, store=store_of_test()) as running:
         running.services.engines["anthropic"] = engine
         yield running
@@ -36,7 +35,6 @@ async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> Async
 
 @pytest_asyncio.fixture(loop_scope="package")
 async def caller(app: App) -> AsyncIterator[Caller]:
-    """The owner of a bot."""
     async with ClientSession() as session:
         yield await new_caller(app, session)
 
@@ -55,14 +53,12 @@ async def site(caller: Caller) -> AsyncIterator[HostSite]:
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def browser() -> AsyncIterator[Browser]:
-    """Chromium without a window."""
     async with chromium() as started:
         yield started
 
 
 @pytest_asyncio.fixture(loop_scope="package")
 async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
-    """A visitor's browser."""
     async with await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800}) as opened:
         yield opened
 
@@ -75,7 +71,6 @@ async def hasty(context: BrowserContext) -> None:
 
 @pytest_asyncio.fixture(loop_scope="package")
 async def page(context: BrowserContext) -> Page:
-    """A tab."""
     return await context.new_page()
 
 

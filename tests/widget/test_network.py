@@ -41,7 +41,6 @@ async def lose(_: Link, __: bytes) -> None:
 
 
 async def counts(caller: Caller) -> list[int]:
-    """Numbers of messages of the bot's conversations."""
     return [
         conversation.message_count
         for conversation in (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
@@ -101,7 +100,6 @@ async def test_a_service_that_restarts_during_a_reply_gives_it_once(
 
 
 async def other_tab(context: BrowserContext, site: HostSite) -> Page:
-    """Open the conversation in one more tab."""
     tab = await context.new_page()
     await tab.goto(f"{site.service}/chat/{site.bot}")
     await tab.wait_for_selector("[data-action=send]")

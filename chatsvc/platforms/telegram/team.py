@@ -54,14 +54,11 @@ class TeamGroup:
             async with self._told:
                 refusal = await team_notices.answer(self._services, given)
             if refusal is not None:
-                await self._say(refusal)
+                try:
+                    await self.client.call("sendMessage", {"chat_id": self._chat, "text": refusal})
+                except SendingFault as fault:
+                    log.warning("notices.telegram: the group cannot be told: %s", fault)
         return True
-
-    async def _say(self, text: str) -> None:
-        try:
-            await self.client.call("sendMessage", {"chat_id": self._chat, "text": text})
-        except SendingFault as fault:
-            log.warning("notices.telegram: the group cannot be told: %s", fault)
 
     async def tell(self) -> None:
         """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""

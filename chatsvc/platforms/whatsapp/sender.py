@@ -83,7 +83,12 @@ class WhatsAppSender(PlatformPoster):
         try:
             answer = await self._call(message, TIMEOUT_S)
         except (SendingRefused, RetryLater, NotConnected) as fault:
-            await self._not_sent(month, fault)
+            try:
+                await platforms.release_send(db, bot_id, month)
+            except StoreUnavailable as outage:
+                log.error("a message that was not sent stays counted: %s", outage)
+            if isinstance(fault, SendingRefused) and fault.code == error_name(_TOKEN_CODE):
+                await self._note_token(TOKEN_REFUSED)
             raise
         key = next((as_object(entry).get("id") for entry in as_list(answer.get("messages"))), None)
         if not isinstance(key, str) or not key:
@@ -114,14 +119,6 @@ class WhatsAppSender(PlatformPoster):
         if status < HTTPStatus.BAD_REQUEST or answer is None:
             raise SendingUncertain(f"whatsapp_status_{status}")
         raise SendingRefused(error_name(code) if code else f"whatsapp_status_{status}", words_of(error.get("message")))
-
-    async def _not_sent(self, month: str, fault: Exception) -> None:
-        try:
-            await platforms.release_send(self._services.db, self._channel.bot_id, month)
-        except StoreUnavailable as outage:
-            log.error("a message that was not sent stays counted: %s", outage)
-        if isinstance(fault, SendingRefused) and fault.code == error_name(_TOKEN_CODE):
-            await self._note_token(TOKEN_REFUSED)
 
     async def _note_token(self, fault: str | None) -> None:
         self._is_refused = fault is not None

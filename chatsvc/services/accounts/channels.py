@@ -11,7 +11,7 @@ from chatsvc.domain import channels, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
 from chatsvc.domain.models import Bot
-from chatsvc.domain.platforms import CheckSetting, Platform, optional_text
+from chatsvc.domain.platforms import CheckSetting, optional_text
 from chatsvc.services.accounts import accounts, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
@@ -41,7 +41,16 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
         raise refusals.channel_setting_unfitting(channel=channel, settings=unfitting)
     before = (await services.channels.of_bot(bot.id)).get(channel)
     after, secrets = _merged(services, bot.id, channel, before, given)
-    warning = await _confirm(services, platform, after, secrets) if platform else None
+    fault = None
+    if platform:
+        # Imported here: an HTTP client takes long to import.
+        from chatsvc.outbound.posting import PlatformRefused, check_token
+
+        question = platform.question(after.identity or "", secrets["token"])
+        try:
+            fault = await check_token(services.egress, channel, services.config.channels[channel], question)
+        except PlatformRefused as refusal:
+            raise refusals.token_refused(channel=channel, fault=str(refusal)) from None
     text = json.dumps(secrets)
     try:
         written = await stored.put(services.db, after, lambda check, row: channel_secrets.seal(services.secret.of(check), row, text))
@@ -49,6 +58,7 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
         raise refusals.channel_taken(channel=channel) from None
     finally:
         services.channels.changed(bot.id)
+    warning = f"{channel} could not confirm the token: {fault}" if fault else None
     return SetChannel(written, warning, callback_url(services, channel, bot.id))
 
 
@@ -147,19 +157,6 @@ _WEB: Mapping[str, CheckSetting] = {
     "logo": _logo,
     "privacy_url": optional_text(channels.is_web_address, lambda text: refusals.web_address_invalid(address=text)),
 }
-
-
-async def _confirm(services: Services, platform: Platform, channel: Channel, secrets: Mapping[str, str]) -> str | None:
-    """Confirm the token at the platform. Return why it could not be, None where it was. Raises Refused."""
-    # Imported here: an HTTP client takes long to import.
-    from chatsvc.outbound.posting import PlatformRefused, check_token
-
-    question = platform.question(channel.identity or "", secrets["token"])
-    try:
-        fault = await check_token(services.egress, channel.channel, services.config.channels[channel.channel], question)
-    except PlatformRefused as refusal:
-        raise refusals.token_refused(channel=channel.channel, fault=str(refusal)) from None
-    return f"{channel.channel} could not confirm the token: {fault}" if fault else None
 
 
 async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Channel]:

@@ -36,37 +36,27 @@ class ChannelAnswers:
         self._of_account = max(1, most // 2)
         # An account has its own while turns of it run or wait.
         self._accounts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        # Tasks that wait for a slot or the store.
-        self._waiting: set[asyncio.Task[None] | None] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
-
-        def ended(task: asyncio.Task[None]) -> None:
-            self._waiting.discard(task)
-            if done is not None:
-                done()
-
-        task = background.start("answer", self._run(account_id, message))
-        self._waiting.add(task)
-        task.add_done_callback(ended)
+        task = background.start("answer", self._run(account_id, message), self._tasks)
+        if done is not None:
+            task.add_done_callback(lambda _: done())
 
     async def _run(self, account_id: str, message: StoredMessage) -> None:
-        task, of_account = asyncio.current_task(), self._accounts.setdefault(account_id, asyncio.Semaphore(self._of_account))
-        async with of_account, self._slots:
+        async with self._accounts.setdefault(account_id, asyncio.Semaphore(self._of_account)), self._slots:
             while not self._services.events.closed:
-                self._waiting.discard(task)
                 try:
                     await channel_messages.answer(self._services, account_id, message)
                     return
                 except StoreUnavailable as fault:
                     log.error("a message waits for its answer: %s", fault)
-                self._waiting.add(task)
                 await asyncio.sleep(STORE_PAUSE_S)
 
     async def close(self) -> None:
-        """Give up waiting turns, which stay in the store. Those under way are ended by the locks of conversations."""
-        await background.cancel(*self._waiting)
+        """Give up turns that wait, which stay in the store. Those under way go on: the locks of conversations end them."""
+        await background.cancel(*self._tasks)
 
 
 def settle_in_background(services: Services) -> asyncio.Task[None]:

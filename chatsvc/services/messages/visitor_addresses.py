@@ -40,7 +40,12 @@ async def to_mail(services: Services, caller: Caller, conversation: str, recorde
     if recorded is None and thread.conversation.channel != _CHANNEL:
         return None
     given = recorded or _given(services, thread.messages) or thread.conversation.visitor_email
-    if not given or not _is_its_domain(given, thread.messages):
+    if not given:
+        return None
+    # The visitor must have written its domain in ASCII.
+    texts = [message.content.replace("\u0130", "i").replace("\u0131", "i").lower() for message in thread.messages if message.role == "user"]
+    domain = given[given.rindex("@") :]
+    if not any(domain in text for text in texts) and any(_BEYOND_ASCII.search(text) for text in texts):
         return None
     try:
         address = normalised_email(given)
@@ -63,13 +68,6 @@ def _given(services: Services, messages: list[Message]) -> str | None:
         if email:
             return email.value
     return None
-
-
-def _is_its_domain(address: str, messages: list[Message]) -> bool:
-    """Report whether the visitor wrote the domain of an address in ASCII."""
-    written = [message.content.replace("\u0130", "i").replace("\u0131", "i").lower() for message in messages if message.role == "user"]
-    domain = address[address.rindex("@") :]
-    return any(domain in text for text in written) or not any(_BEYOND_ASCII.search(text) for text in written)
 
 
 async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
