@@ -220,6 +220,14 @@ class Site:
         self.config.write_text(f"server: {{listen: 127.0.0.1:0}}\n{settings or 'models: {offline: {engine: knowledge}}'}\n")
         self.serving: Serving | None = None
 
+    @property
+    def database(self) -> Path:
+        return self.data / "chatsvc.db"
+
+    @property
+    def master_key(self) -> Path:
+        return self.data / "master.key"
+
     def run(self, *arguments: str | Path | bytes) -> Done:
         return run("-c", self.config, *arguments, cwd=self.folder)
 

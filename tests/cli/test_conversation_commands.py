@@ -89,12 +89,15 @@ def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
     ]
 
 
-def test_an_export_that_is_refused_leaves_the_file_as_it_was(fresh: Site) -> None:
-    file = fresh.folder / "out.jsonl"
+def test_an_export_that_is_refused_makes_no_file_and_leaves_one_as_it_was(fresh: Site) -> None:
+    file, account = fresh.folder / "out.jsonl", fresh.account()
     file.write_text("before")
     assert fresh.json("conversation", "export") == []
     assert "there is no bot" in fresh.refused("conversation", "export", "--bot", "x", "--output", file)
+    assert "is there already" in fresh.refused("account", "export", account, file)
+    assert "there is no account" in fresh.refused("account", "export", "nobody", fresh.folder / "none.jsonl")
     assert file.read_text() == "before"
+    assert [path.name for path in fresh.folder.glob("*.jsonl*")] == ["out.jsonl"]
     usage_error(fresh.run("conversation", "export", "--json", "--format", "csv"), "--json")
     usage_error(fresh.run("conversation", "export", "--output", "out.xlsx"), "say with --format")
 
@@ -211,13 +214,3 @@ def test_the_line_of_a_record_that_is_refused_is_named(exported: tuple[Path, dic
     assert fresh.json("account", "list") == []
     # Nothing of them is in the store either.
     assert {bot["name"] for bot in fresh.json("bot", "list")} == set()
-
-
-def test_what_is_refused_makes_no_file_and_writes_over_none(fresh: Site) -> None:
-    file = fresh.folder / "kept.jsonl"
-    file.write_text("something else")
-    assert "is there already" in fresh.refused("account", "export", fresh.account(), file)
-    assert file.read_text() == "something else"
-    file = fresh.folder / "none.jsonl"
-    assert "there is no account" in fresh.refused("account", "export", "nobody", file)
-    assert not file.exists()

@@ -71,7 +71,7 @@ def _add(site: Site, text: str) -> None:
 
 
 def _sql(site: Site, statement: str, *values: object) -> None:
-    query(site.data / "chatsvc.db", statement, *values)
+    query(site.database, statement, *values)
 
 
 def _certificate(site: Site, *names: str, ago: int = 0) -> None:
@@ -99,7 +99,7 @@ def _folder_is_a_file(site: Site) -> None:
 
 
 def _overwritten(site: Site) -> None:
-    with _database(site).open("rb+") as stream:
+    with site.database.open("rb+") as stream:
         stream.seek(4096)
         stream.write(b"\xff" * 8192)
 
@@ -109,11 +109,7 @@ def _asks(site: Site, base_url: str) -> None:
     _add(site, f'engines: {{anthropic: {{base_url: "{base_url}", api_key: sk-x}}}}\n')
 
 
-def _model_away(site: Site) -> None:
-    _asks(site, f"http://127.0.0.1:{_free_port()}")
-
-
-def _not_the_owners(site: Site, *, readable: bool = False) -> None:
+def _not_the_owners(site: Site, *, readable: bool = False, settings: str = "") -> None:
     # In a place that everybody may enter, as pytest's own folders are not.
     moved = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     moved.chmod(0o755)
@@ -122,7 +118,11 @@ def _not_the_owners(site: Site, *, readable: bool = False) -> None:
     site.folder, site.config, site.data = moved, moved / "config.yaml", moved / "data"
     for path in (site.data, *site.data.rglob("*")):
         os.chown(path, ANOTHER, ANOTHER)
+    _add(site, settings)
     site.config.chmod(0o644 if readable else 0o600)
+
+
+_no_place_for_backups = partial(_not_the_owners, readable=True, settings="backup: {every: 24h}\n")
 
 
 def _owner_may_not_write(site: Site) -> None:
@@ -134,11 +134,6 @@ def _owners_key(site: Site) -> None:
     _certificate(site, "127.0.0.1")
     _not_the_owners(site, readable=True)
     (site.folder / "key.pem").chmod(0o600)
-
-
-def _no_place_for_backups(site: Site) -> None:
-    _not_the_owners(site, readable=True)
-    _add(site, "backup: {every: 24h}\n")
 
 
 def _replace(site: Site, old: str, new: str) -> None:
@@ -153,14 +148,6 @@ def _no_backup(site: Site) -> None:
     _add(site, "backup: {every: 24h}\n")
 
 
-def _database(site: Site) -> Path:
-    return site.data / "chatsvc.db"
-
-
-def _key(site: Site) -> Path:
-    return site.data / "master.key"
-
-
 TOMORROW_MS = int(time.time() * 1000) + 86_400_000
 HOOK = "INSERT INTO webhooks SELECT id, 'https://10.0.0.1/hook', '[]', x'00', 1, 1 FROM bots"
 PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
@@ -172,15 +159,15 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
     "a file in its place": (_folder_is_a_file, "data folder", "is no folder"),
     "a folder that others may enter": (lambda site: site.data.chmod(0o755), "data folder", "others may enter"),
     "a file of somebody else": (_somebody_elses_file, "data folder", "belongs to its owner: strange"),
-    "a truncated database": (lambda site: os.truncate(_database(site), 20_000), "database", "chatsvc.db"),
+    "a truncated database": (lambda site: os.truncate(site.database, 20_000), "database", "chatsvc.db"),
     "overwritten pages": (_overwritten, "database", "chatsvc.db"),
-    "something else in its place": (lambda site: _database(site).write_bytes(b"Dear diary, " * 1000), "database", "not a database"),
+    "something else in its place": (lambda site: site.database.write_bytes(b"Dear diary, " * 1000), "database", "not a database"),
     "the database of another program": (lambda site: _sql(site, "PRAGMA application_id = 7"), "database", "not a database of chatsvc"),
     "a newer database": (lambda site: _sql(site, "PRAGMA user_version = 999"), "database", "newer chatsvc"),
-    "no master key": (lambda site: _key(site).unlink(), "master key", "is not there"),
-    "half a master key": (lambda site: _key(site).write_text("abc"), "master key", "does not hold a master key"),
-    "another master key": (lambda site: _key(site).write_text("ab" * 32), "master key", "not the one this database was made with"),
-    "a master key that others may read": (lambda site: _key(site).chmod(0o644), "master key", "others may read"),
+    "no master key": (lambda site: site.master_key.unlink(), "master key", "is not there"),
+    "half a master key": (lambda site: site.master_key.write_text("abc"), "master key", "does not hold a master key"),
+    "another master key": (lambda site: site.master_key.write_text("ab" * 32), "master key", "not the one this database was made with"),
+    "a master key that others may read": (lambda site: site.master_key.chmod(0o644), "master key", "others may read"),
     "a clock that is behind": (
         lambda site: _sql(site, "UPDATE accounts SET updated_at = :1", TOMORROW_MS), "clock", "but something happened here",
     ),
@@ -199,7 +186,7 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
         lambda site: _asks(site, "http://models.invalid"), "model server", "models.invalid cannot be looked up",
     ),
     "no place for backups": (_no_place_for_backups, "backups", "cannot be written"),
-    "a model server that is away": (_model_away, "model server", "cannot be reached"),
+    "a model server that is away": (lambda site: _asks(site, f"http://127.0.0.1:{_free_port()}"), "model server", "cannot be reached"),
     "a webhook to a private address": (lambda site: _sql(site, HOOK), "webhooks", "is refused"),
     "a broken file of roots": (lambda site: _add(site, "webhooks: {ca_file: config.yaml}\n"), "webhooks", "config.yaml cannot be used"),
     "no file of roots for websites": (lambda site: _add(site, "website: {ca_file: none.pem}\n"), "webhooks", "none.pem cannot be used"),
@@ -256,7 +243,7 @@ def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: s
 
 
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
-    _model_away(site)
+    _asks(site, f"http://127.0.0.1:{_free_port()}")
     _add(site, "egress: none\n")
     assert "model server" not in found(site, "warning")
 
@@ -311,7 +298,7 @@ def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site
     others = "webhook 0, acme 0, telegram 0, whatsapp 0, mail 0, website 0"
     with site.serve():
         assert found(site, "ok")["egress"]["found"] == f"connections opened since the service started: model 0, {others}"
-    _model_away(site)
+    _asks(site, f"http://127.0.0.1:{_free_port()}")
     _add(site, "egress: none\n")
     account = site.account()
     bot, key = site.bot(account), site.key(account)
@@ -331,7 +318,7 @@ def test_a_service_that_hangs_is_told(site: Site) -> None:
 
 
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
-    _key(site).chmod(0o644)
+    site.master_key.chmod(0o644)
     report = site.run("doctor")
     assert report.status == 1
     assert f"FAULT master key: others may read {site.data}/master.key\n      -> chmod 600" in report.out
@@ -361,7 +348,7 @@ def test_without_any_installation_doctor_says_how_to_begin(tmp_path: Path) -> No
 def test_a_database_that_was_replaced_under_the_running_service_is_a_fault_within_ten_seconds(site: Site) -> None:
     with site.serve():
         site.json("doctor")
-        database = site.data / "chatsvc.db"
+        database = site.database
         copy = database.with_name("copy")
         shutil.copyfile(database, copy)
         copy.replace(database)
