@@ -150,10 +150,3 @@ def test_a_redirect_is_not_followed_with_the_key(program: Program, scripted: str
     Scripted.answers = [(307, {"Location": f"{scripted}/elsewhere"}, b"{}")]
     assert program.run("send", BASE_URL=scripted).split()[-1] == "False"
     assert [path for path, _ in Scripted.asked] == ["/messages"]
-
-
-def test_the_python_client_is_typed(tmp_path: Path) -> None:
-    (tmp_path / "chatsvc_client.py").write_text(run("client", "python").out, "utf-8")
-    words = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path), str(tmp_path / "chatsvc_client.py")]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S * 4, check=False)
-    assert done.returncode == 0, done.stdout
