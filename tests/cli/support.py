@@ -221,7 +221,7 @@ class Site:
         self.serving: Serving | None = None
 
     @property
-    def database(self) -> Path:
+    def store_file(self) -> Path:
         return self.data / "chatsvc.db"
 
     @property

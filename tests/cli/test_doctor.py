@@ -71,7 +71,7 @@ def _add(site: Site, text: str) -> None:
 
 
 def _sql(site: Site, statement: str, *values: object) -> None:
-    query(site.database, statement, *values)
+    query(site.store_file, statement, *values)
 
 
 def _certificate(site: Site, *names: str, ago: int = 0) -> None:
@@ -99,7 +99,7 @@ def _folder_is_a_file(site: Site) -> None:
 
 
 def _overwritten(site: Site) -> None:
-    with site.database.open("rb+") as stream:
+    with site.store_file.open("rb+") as stream:
         stream.seek(4096)
         stream.write(b"\xff" * 8192)
 
@@ -159,9 +159,9 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
     "a file in its place": (_folder_is_a_file, "data folder", "is no folder"),
     "a folder that others may enter": (lambda site: site.data.chmod(0o755), "data folder", "others may enter"),
     "a file of somebody else": (_somebody_elses_file, "data folder", "belongs to its owner: strange"),
-    "a truncated database": (lambda site: os.truncate(site.database, 20_000), "database", "chatsvc.db"),
+    "a truncated database": (lambda site: os.truncate(site.store_file, 20_000), "database", "chatsvc.db"),
     "overwritten pages": (_overwritten, "database", "chatsvc.db"),
-    "something else in its place": (lambda site: site.database.write_bytes(b"Dear diary, " * 1000), "database", "not a database"),
+    "something else in its place": (lambda site: site.store_file.write_bytes(b"Dear diary, " * 1000), "database", "not a database"),
     "the database of another program": (lambda site: _sql(site, "PRAGMA application_id = 7"), "database", "not a database of chatsvc"),
     "a newer database": (lambda site: _sql(site, "PRAGMA user_version = 999"), "database", "newer chatsvc"),
     "no master key": (lambda site: site.master_key.unlink(), "master key", "is not there"),
@@ -348,7 +348,7 @@ def test_without_any_installation_doctor_says_how_to_begin(tmp_path: Path) -> No
 def test_a_database_that_was_replaced_under_the_running_service_is_a_fault_within_ten_seconds(site: Site) -> None:
     with site.serve():
         site.json("doctor")
-        database = site.database
+        database = site.store_file
         copy = database.with_name("copy")
         shutil.copyfile(database, copy)
         copy.replace(database)
