@@ -12,8 +12,6 @@ _TURKISH = str.maketrans(",.", ".,")
 
 def number(value: float, language: str, digits: int = 0) -> str:
     """Write a number: `1.234,50` in Turkish, `1,234.50` in English."""
-    if type(value) is int and 0 <= value < 1000 and not digits:
-        return str(value)  # most numbers of a page
     shown = f"{value:,.{digits}f}"
     return shown.translate(_TURKISH) if language == "tr" else shown
 

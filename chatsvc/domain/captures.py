@@ -29,6 +29,7 @@ FURTHEST_DAYS = 730
 Day: TypeAlias = date
 Clock: TypeAlias = time
 CHANGES = ("move", "cancel", "amend", "withdraw")
+CONTACT = ("visitor_name", "visitor_email", "visitor_phone")
 
 
 class OpenChange(NamedTuple):
@@ -195,7 +196,15 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         item=item.strip()[:MAX_ITEM] if item and _flat(item) and _flat(item) in words else None,
     )
     if wish.change:
-        wish = _changing(wish, wish.change)
+        # Contact data, and the day or the time that stays, are those of the appointment.
+        old, is_moved = wish.change.appointment, not (wish.change.cancels or wish.change.corrects) and (wish.date or wish.time)
+        wish = replace(
+            wish,
+            request_type=old.request_type if wish.change.corrects else "appointment",
+            date=(wish.date or old.date) if is_moved else None,
+            time=(wish.time or old.time) if is_moved else None,
+            **{name: getattr(wish, name) or getattr(old, name) for name in CONTACT},
+        )
     clock, furthest = wish.time.replace(second=0, microsecond=0, tzinfo=None) if wish.time else None, now + timedelta(days=FURTHEST_DAYS)
     if wish.date is None or clock is None or not now < (begin := datetime.combine(wish.date, clock)) <= furthest:
         return replace(wish, date=None, time=None, end_date=None, end_time=None)
@@ -206,29 +215,10 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
     return replace(wish, time=clock, end_time=end_clock)
 
 
-def _changing(captured: Captured, change: Change) -> Captured:
-    """Complete a change from its appointment. The contact data, and the day or the time that stays."""
-    old = change.appointment
-    moves = not (change.cancels or change.corrects) and (captured.date or captured.time)
-    return replace(
-        captured,
-        request_type=old.request_type if change.corrects else "appointment",
-        visitor_name=captured.visitor_name or old.visitor_name,
-        visitor_email=captured.visitor_email or old.visitor_email,
-        visitor_phone=captured.visitor_phone or old.visitor_phone,
-        date=(captured.date or old.date) if moves else None,
-        time=(captured.time or old.time) if moves else None,
-    )
-
-
 def change_message(captured: Captured, change: Change, language: str) -> str:
     """Write the message of a change: a sentence in Turkish or else in English, then the visitor's own words."""
     old, kind = change.appointment, change.kind(captured.date, captured.time)
-    pairs = (
-        (captured.visitor_name, old.visitor_name),
-        (captured.visitor_phone, old.visitor_phone),
-        (captured.visitor_email, old.visitor_email),
-    )
+    pairs = [(getattr(captured, name), getattr(old, name)) for name in ("visitor_name", "visitor_phone", "visitor_email")]
     values = {
         "before": in_words(old.date, old.time, language) if old.date else "",
         "after": in_words(captured.date, captured.time, language) if captured.date else "",
@@ -240,19 +230,16 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
     return f"{sentence}\n“{captured.message}”"[:MAX_MESSAGE]
 
 
+def as_text(value: Day | Clock | None) -> str | None:
+    """Write a day or a time of day as records have it."""
+    return f"{value:%H:%M}" if isinstance(value, time) else value.isoformat() if value else None
+
+
 def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
     """Return the change as the store keeps it, in JSON's types."""
-    return {
-        "kind": change.kind(captured.date, captured.time),
-        "date": captured.date.isoformat() if captured.date else None,
-        "time": f"{captured.time:%H:%M}" if captured.time else None,
-        "end_date": captured.end_date.isoformat() if captured.end_date else None,
-        "end_time": f"{captured.end_time:%H:%M}" if captured.end_time else None,
-        "visitor_name": captured.visitor_name,
-        "visitor_email": captured.visitor_email,
-        "visitor_phone": captured.visitor_phone,
-        "words": captured.message,
-    }
+    times = {name: as_text(getattr(captured, name)) for name in ("date", "time", "end_date", "end_time")}
+    contact = {name: getattr(captured, name) for name in CONTACT}
+    return {"kind": change.kind(captured.date, captured.time), **times, **contact, "words": captured.message}
 
 
 def open_change(change: str | None) -> OpenChange | None:

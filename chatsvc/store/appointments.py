@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import NewMessage, first_delivery
 from chatsvc.domain.models import OPERATOR
+from chatsvc.domain.shapes import Json
 from chatsvc.store import captures, day_counts, mail_notices
 from chatsvc.store.captures import APPOINTMENT, REQUEST, CaptureChange, NewCapture, RecordState
 from chatsvc.store.channel_messages import NoticeSentence, addressed, say
@@ -18,9 +19,8 @@ MOST_OF_A_CALENDAR = 2000
 """Appointments that a feed has."""
 # Statuses of a request whose appointment has this status: there is one status to set.
 _OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
-_READ = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request"
 _FIND = f"""
-    SELECT a.number, r.id, r.conversation FROM appointments a JOIN requests r ON r.number = a.request
+    SELECT r.id FROM appointments a JOIN requests r ON r.number = a.request
     WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("bot_id", "a.bot_id")}
 """
 
@@ -40,7 +40,7 @@ class Announcement(NamedTuple):
     which it goes by mail as well.
     """
 
-    text: Callable[[str, Appointment], str]
+    text: Callable[[str, Appointment | None], str]
     author: str
     refusal: str | None = None
     mail_to: str | None = None
@@ -63,14 +63,13 @@ def set_appointment(
     is told where something has changed.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
-    if row is None:
+    old = captures.state_of(connection, *row) if row else None
+    if old is None or old.appointment is None:
         return
-    number, request_id, conversation = row
-    old = captures.state_of(connection, request_id)
-    if move is not None and (move.date, move.time) == (old.date, old.time):
+    if move is not None and (move.date, move.time) == (old.appointment.date, old.appointment.time):
         move = None
     status = change.status if change.status != old.status else None
-    kind = "move" if move else "status" if status else "refuse" if change.status and old.change else None
+    kind = "move" if move else "status" if status else "refuse" if change.status and old.request.change else None
     if kind is not None:
         day, clock, moment = move or (None, None, None)
         connection.execute(
@@ -79,19 +78,19 @@ def set_appointment(
                 appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at), updated_at = ?
             WHERE number = ?
             """,
-            (status, day, clock, moment, now, number),
+            (status, day, clock, moment, now, old.appointment_number),
         )
-        if move and old.date and old.end_date:
-            later = date.fromisoformat(move.date) - date.fromisoformat(old.date)
-            values = (date.fromisoformat(old.end_date) + later).isoformat(), old.number
+        if move and old.request.end_date:
+            later = date.fromisoformat(move.date) - date.fromisoformat(old.appointment.date)
+            values = (date.fromisoformat(old.request.end_date) + later).isoformat(), old.number
             connection.execute("UPDATE requests SET end_date = ? WHERE number = ?", values)
-        _settle(connection, old, status or old.status or "", now)
+        _settle(connection, old, status or old.status, now)
         captures.remember(connection, old.number, {"at": now, "by": by, "kind": kind, "before": old.state()})
     if change.note is not None or change.assignee is not None:
-        captures.change_request(connection, request_id, accounts, change._replace(status=None), now, by)
+        captures.change_request(connection, old.request.id, accounts, change._replace(status=None), now, by)
     decision = "refused" if kind == "refuse" else status if status == "canceled" else "moved" if move else status
     if announcement and decision in ("confirmed", "moved", "canceled", "refused"):
-        _announce(connection, number, conversation, old.number, announcement, decision, now, by)
+        _announce(connection, old, announcement, decision, now, by)
 
 
 @writes
@@ -102,19 +101,18 @@ def decide(
     if captures.change_request(connection, request_id, accounts, CaptureChange(), now) is None:
         return False
     old = captures.state_of(connection, request_id)
-    if not old.change:
+    if not old.request.change:
         return False
-    change = json.loads(old.change)
+    change = json.loads(old.request.change)
     if accepts:
         captures.apply_change(connection, old, change, now, by)
     else:
         captures.remember(connection, old.number, {"at": now, "by": by, "kind": "refuse", "before": old.state()})
-    row = connection.execute("SELECT number, status FROM appointments WHERE request = ?", (old.number,)).fetchone()
-    _settle(connection, old, row[1] if row else "done", now)
-    if announcement and row:
+    appointment = captures.state_of(connection, request_id).appointment
+    _settle(connection, old, appointment.status if appointment else "done", now)
+    if announcement and appointment:
         decision = {"cancel": "canceled", "amend": "confirmed"}.get(change["kind"], "moved") if accepts else "refused"
-        (conversation,) = connection.execute("SELECT conversation FROM requests WHERE number = ?", (old.number,)).fetchone()
-        _announce(connection, row[0], conversation, old.number, announcement, decision, now, by)
+        _announce(connection, old, announcement, decision, now, by)
     return True
 
 
@@ -126,18 +124,15 @@ def _settle(connection: Connection, old: RecordState, status: str, now: int) -> 
         captures.settle_missed(connection, old.number)
 
 
-def _announce(
-    connection: Connection, number: int, conversation: int, request: int, announcement: Announcement, decision: str, now: int, by: str
-) -> None:
+def _announce(connection: Connection, old: RecordState, announcement: Announcement, decision: str, now: int, by: str) -> None:
     """Tell the customer in the conversation and by mail, and note in the history what was said and how."""
-    (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
-    appointment = captures.appointment_of(connection.execute(f"{_READ} WHERE a.number = ?", (number,)).fetchone())
-    text = announcement.text(decision, appointment)
+    (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (old.conversation,)).fetchone()
+    text = announcement.text(decision, captures.state_of(connection, old.request.id).appointment)
     ways = ([] if announcement.refusal else [channel]) + (["mail"] if announcement.mail_to else [])
     if ways:
         message = say(
             connection,
-            conversation,
+            old.conversation,
             NoticeSentence(text, now, "failed" if announcement.refusal else first_delivery(channel, OPERATOR)),
             OPERATOR,
             announcement.author,
@@ -145,10 +140,11 @@ def _announce(
         if announcement.refusal:
             connection.execute("UPDATE messages SET error = ? WHERE number = ?", (announcement.refusal, message))
         else:
-            day_counts.note_response(connection, conversation, now)
-        if announcement.mail_to:
-            mail_notices.note_decision(connection, number, message, announcement.mail_to, now)
-    captures.remember(connection, request, {"at": now, "by": by, "kind": "told", "how": ways, "text": text, "error": announcement.refusal})
+            day_counts.note_response(connection, old.conversation, now)
+        if announcement.mail_to and old.appointment_number:
+            mail_notices.note_decision(connection, old.appointment_number, message, announcement.mail_to, now)
+    notice: Json = {"how": ways, "text": text, "error": announcement.refusal}
+    captures.remember(connection, old.number, {"at": now, "by": by, "kind": "told", **notice})
 
 
 @writes
@@ -162,6 +158,11 @@ def add(connection: Connection, message: NewMessage, request: Request, appointme
 @reads
 def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
     """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
-    upcoming = f"{_READ} WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT ?"
-    rows = connection.execute(upcoming, (bot_id, since, MOST_OF_A_CALENDAR)).fetchall()
+    rows = connection.execute(
+        f"""
+        SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
+        WHERE a.bot_id = ? AND a.appointment_at >= ? AND a.status <> 'canceled' ORDER BY a.appointment_at LIMIT {MOST_OF_A_CALENDAR}
+        """,
+        (bot_id, since),
+    ).fetchall()
     return [captures.appointment_of(row) for row in rows]

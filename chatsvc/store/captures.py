@@ -1,12 +1,12 @@
 """Requests and appointments: written with their exchange and webhook events, and changed; store/inbox.py lists them."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
 from typing import Any, NamedTuple
 
 from chatsvc.domain import shapes
-from chatsvc.domain.captures import MAX_MESSAGE, PENDING, Appointment, CapturedRecord, Request, as_captured
+from chatsvc.domain.captures import CONTACT, MAX_MESSAGE, PENDING, Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
 from chatsvc.store import day_counts, mail_notices, webhooks
 from chatsvc.store.database import Connection, writes
@@ -101,54 +101,36 @@ def record_of(row: Sequence[Any]) -> tuple[Request, Appointment | None]:
     return Request(*row[6:]), appointment_of(row) if row[0] is not None else None
 
 
-@dataclass
-class RecordState:
-    """A request with its appointment, as a change finds it within a unit."""
+class RecordState(NamedTuple):
+    """A request with its appointment, and the numbers of both and of their conversation."""
 
     number: int
-    request_status: str
-    history: str | None
-    change: str | None
-    message: str
-    appointment: int | None
-    status: str | None
-    date: str | None
-    time: str | None
-    moment: int | None
-    visitor_name: str | None
-    visitor_email: str | None
-    visitor_phone: str | None
-    end_date: str | None
-    end_time: str | None
+    appointment_number: int | None
+    conversation: int
+    request: Request
+    appointment: Appointment | None
 
     @property
-    def is_open(self) -> bool:
-        """Whether nobody of the team has decided on it."""
-        return (self.status or self.request_status) in PENDING
-
-    @property
-    def was_canceled_by_visitor(self) -> bool:
-        """Whether the last change is the visitor's own cancellation, which they may take back."""
-        changes = [entry for entry in json.loads(self.history or "{}").get("changes", []) if entry["kind"] != NOTE]
-        return bool(changes) and (changes[-1]["by"], changes[-1]["kind"]) == (VISITOR, "cancel")
+    def status(self) -> str:
+        return (self.appointment or self.request).status
 
     def state(self) -> Json:
         """Return what a change may alter, as the history keeps it."""
-        names = ("date", "time", "end_date", "end_time", "visitor_name", "visitor_email", "visitor_phone")
-        return {"status": self.status or self.request_status, "at": self.moment, **{name: getattr(self, name) for name in names}}
+        a = self.appointment
+        when = {"at": a.begins_at, "date": a.date, "time": a.time} if a else dict.fromkeys(("at", "date", "time"))
+        return {"status": self.status, **when, **shapes.fields(self.request, "end_date", "end_time", *CONTACT)}
 
 
 def state_of(connection: Connection, request_id: str) -> RecordState:
     """Read a request that exists, within a unit."""
     row = connection.execute(
-        """
-        SELECT r.number, r.status, r.history, r.change, r.message, a.number, a.status, a.appointment_date, a.appointment_time,
-            a.appointment_at, r.visitor_name, r.visitor_email, r.visitor_phone, r.end_date, r.end_time
+        f"""
+        SELECT r.number, a.number, r.conversation, {APPOINTMENT}, {REQUEST}
         FROM requests r LEFT JOIN appointments a ON a.request = r.number WHERE r.id = ?
         """,
         (request_id,),
     ).fetchone()
-    return RecordState(*row)
+    return RecordState(row[0], row[1], row[2], *record_of(row[3:]))
 
 
 def _followed(connection: Connection, conversation: int, request: Request) -> Request:
@@ -158,7 +140,10 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
         return replace(request, follows=None, change=None)
     root = state_of(connection, row[0])
     change: Json = json.loads(request.change or "{}")
-    if root.is_open or (change["kind"] == "withdraw" and root.was_canceled_by_visitor):
+    decisions = [entry for entry in json.loads(root.request.history or "{}").get("changes", []) if entry["kind"] != NOTE]
+    # Visitors may take their own cancellation back.
+    was_canceled_by_visitor = bool(decisions) and (decisions[-1]["by"], decisions[-1]["kind"]) == (VISITOR, "cancel")
+    if root.status in PENDING or (change["kind"] == "withdraw" and was_canceled_by_visitor):
         apply_change(connection, root, change, request.created_at, VISITOR)
         return replace(request, status="done", change=json.dumps({**change, "state": "applied"}, ensure_ascii=False))
     waiting = None if change["kind"] == "withdraw" else json.dumps(change, ensure_ascii=False)
@@ -169,29 +154,26 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
     return replace(request, change=json.dumps({**change, "state": "waiting" if waiting else "withdrawn"}, ensure_ascii=False))
 
 
-def apply_change(connection: Connection, root: RecordState, change: Json, now: int, by: str) -> None:
+def apply_change(connection: Connection, root: RecordState, change: Mapping[str, Any], now: int, by: str) -> None:
     """Change a request with its appointment in place, and note the former state in its history."""
-    before, kind = root.state(), change["kind"]
-    history = json.loads(root.history or '{"changes": []}')
+    kind, message, words = change["kind"], root.request.message, change.get("words")
+    status, request_status = {"cancel": ("canceled", "dismissed"), "withdraw": (None, "new")}.get(str(kind), (None, None))
     if kind == "withdraw":
-        former = next(
-            (entry["before"] for entry in reversed(history["changes"]) if entry["by"] == VISITOR and entry["kind"] != "withdraw"), None
-        )
-        change = {"kind": kind, **former} if former else change
-    moment = change.get("at")
-    if root.appointment is not None:
-        status = "canceled" if kind == "cancel" else change.get("status") if kind == "withdraw" else None
+        entries = reversed(json.loads(root.request.history or '{"changes": []}')["changes"])
+        change = next((entry["before"] for entry in entries if entry["by"] == VISITOR and entry["kind"] != "withdraw"), change)
+        status = change.get("status")
+    if kind == "amend" and words and words not in message:
+        message = f"{message}\n{words}"
+    # An appointment that is moved ends when the visitor says, or nobody knows when.
+    ends = change if kind in ("move", "withdraw") else shapes.fields(root.request, "end_date", "end_time")
+    if root.appointment_number is not None:
         connection.execute(
             """
             UPDATE appointments SET appointment_date = coalesce(?, appointment_date), appointment_time = coalesce(?, appointment_time),
                 appointment_at = coalesce(?, appointment_at), status = coalesce(?, status), updated_at = ? WHERE number = ?
             """,
-            (change.get("date"), change.get("time"), moment, status, now, root.appointment),
+            (change.get("date"), change.get("time"), change.get("at"), status, now, root.appointment_number),
         )
-    status = "dismissed" if kind == "cancel" else "new" if kind == "withdraw" else None
-    words = str(change.get("words") or "") if kind == "amend" else ""
-    # An appointment that is moved ends when the visitor says, or nobody knows when.
-    ends = (change.get("end_date"), change.get("end_time")) if kind in ("move", "withdraw") else (root.end_date, root.end_time)
     connection.execute(
         """
         UPDATE requests SET status = coalesce(?, status), visitor_name = coalesce(?, visitor_name),
@@ -199,13 +181,9 @@ def apply_change(connection: Connection, root: RecordState, change: Json, now: i
             end_date = ?, end_time = ?
         WHERE number = ?
         """,
-        (
-            *(status, *(change.get(name) for name in ("visitor_name", "visitor_email", "visitor_phone"))),
-            *((f"{root.message}\n{words}" if words and words not in root.message else root.message)[:MAX_MESSAGE], now),
-            *(*ends, root.number),
-        ),
+        (request_status, *map(change.get, CONTACT), message[:MAX_MESSAGE], now, ends.get("end_date"), ends.get("end_time"), root.number),
     )
-    remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": before})
+    remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": root.state()})
 
 
 def remember(connection: Connection, number: int, *entries: Json) -> None:

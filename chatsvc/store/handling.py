@@ -198,14 +198,11 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
 @writes
 def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
     """Write that the team was told by one message. Nothing for visitors who were erased meanwhile."""
-    for notice in notices:
-        connection.execute(
-            """
-            INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
-            ON CONFLICT DO NOTHING
-            """,
-            (notice.since, digest, notice.conversation),
-        )
+    insert = """
+        INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
+        ON CONFLICT DO NOTHING
+    """
+    connection.executemany(insert, [(notice.since, digest, notice.conversation) for notice in notices])
 
 
 @reads

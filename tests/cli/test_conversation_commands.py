@@ -36,29 +36,22 @@ def _greeting(folder: Path) -> Path:
 def test_erasing_wants_a_yes_and_then_says_what_has_gone(fresh: Site) -> None:
     with fresh.serve():
         bot, _ = talk(fresh)
+        another, _ = talk(fresh, visitors=1, messages=1)
         usage_error(fresh.run("conversation", "erase", "--user-id", "v1"), "add --yes")
-        erased = fresh.json("conversation", "erase", "--user-id", "v1", "--yes")
+        # Of several accounts one is named.
+        assert "there are 2 accounts" in fresh.refused("conversation", "erase", "--user-id", "v1", "--yes")
+        accounts = [account["id"] for account in fresh.json("account", "list")]
+        both = fresh.run("conversation", "erase", "--user-id", "v1", "--account", accounts[0], "--bot", bot, "--yes")
+        usage_error(both, "one of them")
+        erased = fresh.json("conversation", "erase", "--user-id", "v1", "--account", accounts[0], "--yes")
         none = dict.fromkeys(("requests", "appointments", "events", "attempts", "questions"), 0)
         assert erased == {"user_id": "v1", "conversations": 1, "messages": 4, **none}
         assert sorted(conversation["user_id"] for conversation in fresh.json("conversation", "list", "--bot", bot)) == ["v0", "v2"]
     fresh.serving = None
     assert fresh.json("conversation", "erase", "--user-id", "v2", "--bot", bot, "--yes")["messages"] == 4
-    assert [conversation["user_id"] for conversation in fresh.json("conversation", "list")] == ["v0"]
+    assert [conversation["user_id"] for conversation in fresh.json("conversation", "list", "--bot", bot)] == ["v0"]
+    assert len(fresh.json("conversation", "list", "--bot", another)) == 1
     assert "there is no bot" in fresh.refused("conversation", "erase", "--user-id", "v0", "--bot", "x", "--yes")
-
-
-def test_a_visitor_of_several_accounts_is_erased_from_the_one_that_is_named(fresh: Site) -> None:
-    with fresh.serve():
-        first, _ = talk(fresh, visitors=1, messages=1)
-        second, _ = talk(fresh, visitors=1, messages=1)
-        assert "there are 2 accounts" in fresh.refused("conversation", "erase", "--user-id", "v0", "--yes")
-        (_, account) = fresh.json("account", "list")
-        both = fresh.run("conversation", "erase", "--user-id", "v0", "--account", account["id"], "--bot", second, "--yes")
-        usage_error(both, "one of them")
-        assert fresh.json("conversation", "erase", "--user-id", "v0", "--account", account["id"], "--yes")["messages"] == 2
-        assert fresh.json("conversation", "list", "--bot", second) == []
-        assert len(fresh.json("conversation", "list", "--bot", first)) == 1
-    fresh.serving = None
 
 
 def lines(site: Site, *options: str | Path) -> list[dict[str, Any]]:

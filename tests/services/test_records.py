@@ -144,12 +144,19 @@ async def test_a_confirmed_appointment_waits_for_the_team(desk: Desk, accepts: b
         await desk.act("request.decide", request=item.request.id, accept=True)
 
 
-async def test_a_change_that_waits_is_taken_back(desk: Desk) -> None:
-    await desk.act("appointment.set", appointment=(await desk.item()).appointment.id, status="confirmed", tell="off")
+@pytest.mark.parametrize("is_decided", [False, True])
+async def test_a_change_that_waits_is_taken_back_or_refused_by_a_decision_beside_it(desk: Desk, is_decided: bool) -> None:
+    appointment = (await desk.item()).appointment.id
+    await desk.act("appointment.set", appointment=appointment, status="confirmed", tell="off")
     await desk.change("saturday at 11?", date=date(2026, 11, 28), time=time(11))
-    await desk.change("no, stay as it was", date=date(2026, 11, 21), time=time(10, 30))
+    if is_decided:
+        await desk.act("appointment.set", appointment=appointment, status="confirmed")
+    else:
+        await desk.change("no, stay as it was", date=date(2026, 11, 21), time=time(10, 30))
     item = await desk.item()
     assert (item.request.open_change, item.appointment.date) == (None, "2026-11-21")
+    refusal = "Unfortunately we cannot change your appointment. It stays on Sat 21 November 2026, 10:30."
+    assert await desk.messages() == ([("operator", refusal)] if is_decided else [])
 
 
 @pytest.mark.parametrize(
@@ -205,13 +212,6 @@ async def test_urgent_words_make_what_they_add_to_urgent(desk: Desk) -> None:
     assert (await desk.item()).request.urgent
 
 
-async def test_an_urgent_record_says_so(desk: Desk) -> None:
-    await desk.say("my cat is bleeding", Captured("contact", "my cat is bleeding", urgent=True))
-    newest = (await desk.act("request.list", bot=desk.caller.bot)).items[0]
-    assert newest.request.urgent
-    assert desk.engine.turns[-1].may_capture
-
-
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -238,17 +238,6 @@ async def test_nothing_is_told_twice(desk: Desk) -> None:
         await desk.act("appointment.set", appointment=appointment, date="2026-11-21", time="10:30")
     assert len(await desk.messages()) == 1
     assert [change["kind"] for change in json.loads((await desk.item()).request.history)["changes"]] == ["status", "told"]
-
-
-async def test_a_decision_beside_the_change_that_waits_refuses_it(desk: Desk) -> None:
-    appointment = (await desk.item()).appointment.id
-    await desk.act("appointment.set", appointment=appointment, status="confirmed", tell="off")
-    await desk.change("saturday at 11?", date=date(2026, 11, 28), time=time(11))
-    await desk.act("appointment.set", appointment=appointment, status="confirmed")
-    assert (await desk.item()).request.open_change is None
-    assert [text for _, text in await desk.messages()] == [
-        "Unfortunately we cannot change your appointment. It stays on Sat 21 November 2026, 10:30."
-    ]
 
 
 @pytest.mark.parametrize(

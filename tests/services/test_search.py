@@ -1,23 +1,17 @@
-"""Search of conversations through the service: fresh, exact for a user_id, and over an import."""
+"""Search of conversations through the service: fresh, and exact for a user_id."""
 
 from __future__ import annotations
 
 from chatsvc.domain.captures import Captured
-from chatsvc.domain.models import Conversation
-from chatsvc.domain.paging import ResultPage
 from chatsvc.engines import Reply
-from chatsvc.services.accounts import transfer
 from chatsvc.services.administration import perform
-from chatsvc.store import accounts
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine
 
 
 async def listed(caller: conftest.Caller, **filters: object) -> list[str]:
     page = await perform(caller.app.services, ADMIN, "conversation.list", filters)
-    assert isinstance(page, ResultPage)
-    conversations: list[Conversation] = page.items
-    return [conversation.user_id for conversation in conversations]
+    return [conversation.user_id for conversation in page.items]
 
 
 async def test_a_message_is_found_right_after_it_was_answered(caller: conftest.Caller, engine: ScriptedEngine) -> None:
@@ -39,18 +33,3 @@ async def test_a_visitor_id_is_found_exactly_as_typed(caller: conftest.Caller) -
         assert await listed(caller, q=f" {query} ") == [query]
     assert await listed(caller, q="first-00007") == await listed(caller, q="first-7", handling="waiting") == []
     assert len(await listed(caller, q="first")) == 5
-
-
-async def test_an_imported_account_is_searched(caller: conftest.Caller) -> None:
-    await caller.send("Searchable words", "v1")
-    services, account = caller.app.services, caller.account
-    (kind, record), *others = (await transfer.take_out(services, ADMIN, account=account)).records
-    assert kind == "account"
-    await perform(services, ADMIN, "account.delete", {"account": account})
-    assert await listed(caller, q="searchable") == []
-    while await accounts.sweep(services.db):
-        pass
-    await transfer.begin(services, ADMIN, record=record)
-    await transfer.put(services, ADMIN, account=account, records=others)
-    await transfer.end(services, ADMIN, account=account, complete=True)
-    assert await listed(caller, q="searchable") == ["v1"]

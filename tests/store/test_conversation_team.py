@@ -89,8 +89,7 @@ async def test_unread_conversations_are_found_behind_many_read_ones(db: Database
 
 
 async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
-    await furnish(db)
-    await chat(db, user_id="v1", text="x" * 500, at=START)
+    await written(db, 1, "x" * 500)
     ((_, number),) = (await listed(db)).items
     details = (await conversation_team.details(db, [number], "ada"))[number]
     assert (details.role, details.words, details.assignee) == ("assistant", f"reply to {'x' * 151}", None)

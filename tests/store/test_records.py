@@ -94,25 +94,17 @@ async def test_the_kept_counts_of_conversations_are_those_that_are_there(db: Dat
     dice = random.Random(7)
     await furnish(db, "account", ("a", "b", "c"))
     await furnish(db, "other", ("d",))
-    for i in range(300):
+    for i in range(150):
         bot = dice.choice("abcd")
         owner = "other" if bot == "d" else "account"
         await chat(db, bot_id=bot, account_id=owner, user_id=f"v{dice.randrange(25)}", channel=dice.choice(["api", "web"]), at=START + i)
-    for owner in ("account", "other"):
-        for bot_id in (None, "a", "b", "c") if owner == "account" else (None, "d"):
-            for channel in (None, "api", "web", "whatsapp", "no such channel"):
-                page = await conversations.page(db, owner, 100_000, bot_id=bot_id, channel=channel)
-                everything = rows(
-                    path, "SELECT id, account_id, bot_id, channel FROM conversations ORDER BY last_message_at DESC, number DESC"
-                )
-                there = [
-                    row[0]
-                    for row in everything
-                    if all(want in (None, has) for want, has in zip((owner, bot_id, channel), row[1:], strict=True))
-                ]
-                assert [conversation.id for conversation in page.items] == there
-                assert page.total == len(there)
-                assert page.next is None
+    everything = rows(path, "SELECT id, account_id, bot_id, channel FROM conversations ORDER BY last_message_at DESC, number DESC")
+    for owner, bot_id in (("account", None), ("account", "a"), ("account", "c"), ("other", None), ("other", "d")):
+        for channel in (None, "api", "web", "whatsapp", "no such channel"):
+            page = await conversations.page(db, owner, 100_000, bot_id=bot_id, channel=channel)
+            wanted = [row[0] for row in everything if row[1] == owner and bot_id in (None, row[2]) and channel in (None, row[3])]
+            assert [conversation.id for conversation in page.items] == wanted
+            assert (page.total, page.next) == (len(wanted), None)
 
 
 async def test_a_bot_past_the_plans_number_is_not_written(db: Database) -> None:

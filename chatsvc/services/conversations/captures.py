@@ -33,20 +33,15 @@ def records(
         change = json.dumps({**captures.change_of(wish, wish.change), **instant}, ensure_ascii=False)
     request = Request(
         id=str(uuid.uuid4()),
-        request_type=wish.request_type,
         status=REQUEST_STATUSES[0],
         message=message,
-        visitor_name=wish.visitor_name,
-        visitor_email=wish.visitor_email,
-        visitor_phone=wish.visitor_phone,
         source_page_host=page_host,
         created_at=accepted_at,
-        urgent=wish.urgent,
-        item=wish.item,
-        end_date=wish.end_date.isoformat() if wish.end_date else None,
-        end_time=f"{wish.end_time:%H:%M}" if wish.end_time else None,
+        end_date=captures.as_text(wish.end_date),
+        end_time=captures.as_text(wish.end_time),
         follows=follows,
         change=change,
+        **{name: getattr(wish, name) for name in ("request_type", *captures.CONTACT, "urgent", "item")},
     )
     if wish.change or wish.date is None or wish.time is None:
         return request, None

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc.domain import search_words, websites
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import PLATFORMS, PlatformAddress
 from chatsvc.domain.mails import MailState
-from chatsvc.domain.models import Conversation, Entry, HistoryMessage, Message
+from chatsvc.domain.models import Conversation, HistoryMessage, Message
 from chatsvc.services.conversations import conversations, handling
 from chatsvc.services.conversations.conversation_events import VISITOR
 from chatsvc.services.knowledge import unanswered
@@ -40,7 +40,7 @@ class ShownMessage(NamedTuple):
     mail: MailState | None
     decision: str | None
     confidence: float | None
-    origins: tuple[Origin, ...]
+    origins: Sequence[Origin]
 
 
 class Colleague(NamedTuple):
@@ -90,8 +90,11 @@ async def show(
     ids = {entry["id"] for origin in evidence for entry in origin.get("entries", ())}
     known = await knowledge.some(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
-    pairs = zip(view.messages, evidence, strict=True)
-    shown = [_shown(message, mailed.get(message.number), origin, known) for message, origin in pairs]
+    shown = []
+    for message, origin in zip(view.messages, evidence, strict=True):
+        hits = [(hit, known.get(hit["id"])) for hit in origin.get("entries") or ()]
+        origins = [Origin(hit["id"], entry and entry.question, hit["score"], entry and websites.page_of(entry)) for hit, entry in hits]
+        shown.append(ShownMessage(message, mailed.get(message.number), origin.get("decision"), origin.get("confidence"), origins))
     key = view.conversation.key
     return ShownConversation(
         view,
@@ -124,11 +127,3 @@ def last_question(messages: Sequence[Message], country: str, language: str) -> s
     ]
     asked = (text for text in texts if questions.asks(text, language) and unanswered.MASK not in text)
     return next(asked, texts[0] if texts else "")[: unanswered.MOST_CHARACTERS]
-
-
-def _shown(message: Message, mail: MailState | None, evidence: dict[str, Any], known: dict[str, Entry]) -> ShownMessage:
-    origins = []
-    for hit in evidence.get("entries") or ():
-        entry = known.get(hit["id"])
-        origins.append(Origin(hit["id"], entry and entry.question, hit["score"], entry and websites.page_of(entry)))
-    return ShownMessage(message, mail, evidence.get("decision"), evidence.get("confidence"), tuple(origins))

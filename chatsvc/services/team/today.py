@@ -85,10 +85,14 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     lists: dict[str, Any] = {"requests": requests, "questions": questions, **records._asdict()}
     steps = _steps(services, state, lists.pop("steps"))
     more = {name for name, entries in lists.items() if len(entries) > SHOWN} | ({"requests"} if new.next is not None else set())
+    month, counts, allowance = times.month(now), state.allowance, None
+    if (caller.scope.role(account_id) or Role.READER) >= Role.OWNER:
+        used = counts.used.get(month, 0)
+        allowance = AllowanceState(used, counts.limit, counts.credits, counts.left(month), state.account.subscription_status)
     incomplete = [(bot, missing) for bot in state.bots.values() if bot.active and (missing := knowledge_findings.missing(bot))][:SHOWN]
     return Today(
         **{name: entries[:SHOWN] for name, entries in lists.items()},
-        allowance=_allowance(services, caller, state),
+        allowance=allowance,
         steps=steps,
         more=frozenset(more),
         incomplete=[IncompleteBot(bot, missing, await _offers(services, bot) if offers else {}) for bot, missing in incomplete],
@@ -100,13 +104,6 @@ async def _offers(services: Services, bot: Bot) -> dict[str, str]:
     entries = await knowledge.entries(services.db, bot.id)
     findings = await services.offload(lambda: list(knowledge_findings.findings(bot, entries)))
     return {finding.kind.removesuffix("_missing"): str(finding.facts["value"]) for finding in findings if finding.facts}
-
-
-def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:
-    if (caller.scope.role(state.account.id) or Role.READER) < Role.OWNER:
-        return None
-    month, counts = times.month(services.clock()), state.allowance
-    return AllowanceState(counts.used.get(month, 0), counts.limit, counts.credits, counts.left(month), state.account.subscription_status)
 
 
 def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
