@@ -40,8 +40,7 @@ from chatsvc.services.operations.nodes import address, new_node
 from chatsvc.services.operations.stores import StoreChoice
 from chatsvc.services.services import Services
 from chatsvc.store import accounts, facts
-from chatsvc.store.batches import StoreDatabase
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.timezones import use_newest_zones
@@ -162,13 +161,13 @@ class App:
         self._undo += [resolve_name(platform.poller)(services).start() for platform in PLATFORMS.values() if platform.poller]
         if services.sends_mail:
             await services.part(Mailer).start()
-        workers.start(services, db, tasks)
+        workers.start(services, tasks)
         await presence.serve(services.node)
-        await self._show_metrics(db)
+        await self._show_metrics()
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
 
-    async def _open(self, node: ServiceNode) -> tuple[Folder, MasterKey, StoreDatabase]:
+    async def _open(self, node: ServiceNode) -> tuple[Folder, MasterKey, Database]:
         """Open the data folder, the master key and the store."""
         folder = Folder(self.config.data_dir)
         folder.prepare()
@@ -218,14 +217,14 @@ class App:
         # Of callers who have gone.
         await locks.drain(GRACE_S)
 
-    async def _show_metrics(self, db: StoreDatabase) -> None:
+    async def _show_metrics(self) -> None:
         listen = self.config.metrics.listen
         if listen is None:
             return
 
         from chatsvc.metrics.collector import Exposition, MetricsListener
 
-        listener = await MetricsListener.open(Exposition(self.services, db), *listen)
+        listener = await MetricsListener.open(Exposition(self.services), *listen)
         self._undo.append(listener.close)
         self.metrics_port = listener.port
 

@@ -16,7 +16,6 @@ from chatsvc.services.operations import backups
 from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.services import Services
 from chatsvc.store import accounts, audit, erasure, mails, sessions
-from chatsvc.store.batches import StoreDatabase
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ WARM_RETRY_S = 60.0
 BETWEEN_BATCHES_S = 0.05
 
 
-def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> None:
+def start(services: Services, tasks: background.Tasks) -> None:
     """Start the workers, whose tasks are in `tasks`."""
 
     async def sweep() -> None:
@@ -44,10 +43,10 @@ def start(services: Services, db: StoreDatabase, tasks: background.Tasks) -> Non
             log.info("backup %s written to %s", path, services.config.backup.folder)
 
     async def check_files() -> None:
-        before = db.fault
-        db.check()
-        if db.fault and db.fault != before:
-            log.error("nothing is written any more: %s", db.fault)
+        before = services.db.fault
+        services.db.check()
+        if services.db.fault and services.db.fault != before:
+            log.error("nothing is written any more: %s", services.db.fault)
 
     def of_each(name: str, work: Callable[[], Awaitable[object]], every_s: float, *, once: bool = False) -> None:
         background.run(name, work, every_s, tasks, once=once)

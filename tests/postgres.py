@@ -24,7 +24,8 @@ import pytest
 from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.domain.models import ServiceNode
 from chatsvc.services.operations.stores import OneProcess, SeveralProcesses, StoreChoice
-from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.batches import READERS
+from chatsvc.store.database import Database
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresTarget, connect, target
@@ -222,7 +223,7 @@ def is_sqlite(path: Path) -> bool:
     return path.exists()
 
 
-async def open_store(path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> StoreDatabase:
+async def open_store(path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> Database:
     """Open the store of a test: SQLite's file, or the database that stands for it where there is no file."""
     if not RUNNING or is_sqlite(path):
         _copy_empty_store(path)
@@ -235,7 +236,7 @@ def new_node() -> ServiceNode:
 
 
 class _InFile(OneProcess):
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         _copy_empty_store(folder.database)
         return await super().open(folder, key, node, serves=serves)
 
@@ -244,7 +245,7 @@ class _InDatabase(SeveralProcesses):
     def __init__(self) -> None:
         self._connections = DEFAULT_CONNECTIONS
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         self._target = RUNNING[0].database_of(folder.database)
         return await super().open(folder, key, node, serves=serves)
 

@@ -17,7 +17,6 @@ from chatsvc.services.operations import nodes
 from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.services import Services
 from chatsvc.store import mails
-from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.webhooks import outstanding
 
@@ -66,8 +65,8 @@ FAMILIES = [declared for declared in list(globals().values()) if isinstance(decl
 class Exposition(Collector):
     """The text of a scrape, and the collector of what is in it. The last readings of the store are absent after a failed one."""
 
-    def __init__(self, services: Services, db: StoreDatabase) -> None:
-        self._services, self._db = services, db
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._stored: dict[Family, float] = {}
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -77,8 +76,8 @@ class Exposition(Collector):
     async def text(self) -> bytes:
         """Return all current metrics, without those of the store when it cannot answer."""
         try:
-            events = await outstanding(self._db)
-            counts = await mails.queued(self._db), len(await nodes.find_all(self._services))
+            events = await outstanding(self._services.db)
+            counts = await mails.queued(self._services.db), len(await nodes.find_all(self._services))
             self._stored = dict(zip((EVENTS_PENDING, ATTEMPTS_UNDER_WAY, MAILS_QUEUED, NODES), (*events, *counts), strict=True))
         except StoreUnavailable:
             self._stored = {}
@@ -111,7 +110,7 @@ class Exposition(Collector):
         yield EGRESS, opened | {(purpose, "refused"): count for purpose, count in services.egress.refused.items()}
 
     def _threads(self) -> Iterator[tuple[Family, Numbers]]:
-        threads = {("read",): self._db.readers, ("write",): [self._db.writer]}
+        threads = {("read",): self._services.db.readers, ("write",): [self._services.db.writer]}
         yield BATCH_SIZE, {kind: _sum([thread.sizes for thread in of_kind]) for kind, of_kind in threads.items()}
         yield BATCH_SECONDS, {kind: _sum([thread.seconds for thread in of_kind]) for kind, of_kind in threads.items()}
         yield STORE_FAULTS, {kind: sum(thread.outages for thread in of_kind) for kind, of_kind in threads.items()}

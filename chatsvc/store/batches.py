@@ -1,7 +1,6 @@
 """Queue of units for one database connection, run in batches; shared by SQLite and PostgreSQL.
 
 Units that arrive while a batch runs form the next one. The transactions of a batch are in the `group_commit` module of each driver.
-What the databases of both share is here too.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit
+from chatsvc.store.database import Connection, StoreUnavailable, Unit
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -160,42 +159,3 @@ class BatchThread:
             await self.run(lambda _: None)
         await background.cancel(self._draining)
         await self._thread.close()
-
-
-class StoreDatabase(Database):
-    """Database of the service. One thread writes, and others read; without them, as in a command, the one that writes reads.
-
-    replaced: set once this process has to end, since a newer version or another master key is in force.
-    """
-
-    node: str | None = None
-
-    def __init__(self, writer: BatchThread, readers: list[BatchThread]) -> None:
-        self.writer, self.readers = writer, readers
-        self.fault: str | None = None
-        self.replaced = asyncio.Event()
-        self.is_closed = False
-
-    def check(self) -> None:
-        """Set `fault` while the database cannot be used."""
-
-    def check_usable(self, *, writes: bool = True) -> None:
-        """Raise StoreUnavailable while nothing can be read, or written."""
-        if self.is_closed:
-            raise StoreUnavailable("the store is closed")
-        if writes and self.fault:
-            raise StoreUnavailable(self.fault)
-
-    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
-        """See Database.read."""
-        self.check_usable(writes=False)
-        if not self.readers:
-            return await self.writer.run(unit)
-        others = self.readers[1:]
-        reader = self.readers[0] if is_quick else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
-        return await reader.run(unit)
-
-    async def write(self, unit: Unit[T]) -> T:
-        """See Database.write."""
-        self.check_usable()
-        return await self.writer.run(unit)

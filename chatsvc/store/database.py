@@ -1,18 +1,21 @@
-"""Protocols and exceptions of the store: database, connection, cursor, and units of work.
+"""Database, connection and cursor of the store, units of work, and exceptions. store/sqlite/ and store/postgres/ implement them.
 
 A unit reads one snapshot or writes in one transaction. A unit may run twice: where its transaction is lost it is run again, so it changes
-nothing but the database. store/sqlite/ and store/postgres/ implement the
-protocols.
+nothing but the database.
 """
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.background import Outage
 from chatsvc.domain.limiter import AccountVersion
+
+if TYPE_CHECKING:
+    from chatsvc.store.batches import BatchThread
 
 log = logging.getLogger(__name__)
 
@@ -86,42 +89,64 @@ class ProcessNotices(Protocol):
         ...
 
 
-class Database(Protocol):
+class Database(ABC):
     """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
 
-    fault: why nothing can be written, None while all is well.
-    node: this process among several over one store, None where it is the only one.
+    One thread writes, and others read; without them, as in a command, the one that writes reads.
+    fault: why nothing can be written, None while all is well. node: this process among several over one store, None where it is the only
+    one. replaced: set once this process has to end, since a newer version or another master key is in force.
     """
 
-    fault: str | None
-    node: str | None
+    node: str | None = None
+
+    def __init__(self, writer: "BatchThread", readers: "list[BatchThread]") -> None:
+        self.writer, self.readers = writer, readers
+        self.fault: str | None = None
+        self.replaced = asyncio.Event()
+        self.is_closed = False
+
+    def check(self) -> None:  # noqa: B027  # a database may have nothing to look at
+        """Set `fault` while the database cannot be used."""
+
+    def check_usable(self, *, writes: bool = True) -> None:
+        """Raise StoreUnavailable while nothing can be read, or written."""
+        if self.is_closed:
+            raise StoreUnavailable("the store is closed")
+        if writes and self.fault:
+            raise StoreUnavailable(self.fault)
 
     async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
         """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. One that is quick waits for no long one."""
-        ...
+        self.check_usable(writes=False)
+        if not self.readers:
+            return await self.writer.run(unit)
+        others = self.readers[1:]
+        reader = self.readers[0] if is_quick else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
+        return await reader.run(unit)
 
     async def write(self, unit: Unit[T]) -> T:
         """Run `unit` in a transaction and return once it is durable. Raises StoreUnavailable, StoreFault and the unit's exception.
 
         Callers go on in the order of the commits. A unit is run even if its caller was cancelled.
         """
-        ...
+        self.check_usable()
+        return await self.writer.run(unit)
 
+    @abstractmethod
     async def size(self) -> int:
         """Return the size of the store in bytes; raises StoreUnavailable."""
-        ...
 
+    @abstractmethod
     def fill_backup(self, file: Any) -> None:
         """Write one instant of the store into a new SQLite database, while others write. Runs in any thread."""
-        ...
 
+    @abstractmethod
     async def purge(self) -> None:
         """Remove all traces of deleted rows from the files, while writers wait; raises StoreUnavailable."""
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Run the queued units and close the database."""
-        ...
 
 
 Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]

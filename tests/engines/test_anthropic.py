@@ -623,51 +623,36 @@ def run(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_providers_library_is_loaded_at_the_start_in_a_thread_and_only_where_there_is_a_key() -> None:
+def test_a_start_loads_the_library_in_a_thread_where_there_is_a_key_and_touches_neither_network_nor_home(tmp_path: Path) -> None:
     script = """
-        import asyncio, builtins, sys, threading
+        import asyncio, builtins, os, sys, threading
         from chatsvc.engines.anthropic import AnthropicEngine, Provider
-        threads, original = set(), builtins.__import__
-        def watch(name, *arguments, **options):
+        threads, touched, original = set(), [], builtins.__import__
+        def watch_imports(name, *arguments, **options):
             if name == "anthropic":
                 threads.add(threading.current_thread() is threading.main_thread())
             return original(name, *arguments, **options)
-        builtins.__import__ = watch
+        def watch(event, args):
+            if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
+                touched.append(event)
+            if event in ("open", "os.listdir", "os.scandir") and os.environ["HOME"] in str(args[0]):
+                touched.append(event)
+        builtins.__import__ = watch_imports
         async def main():
+            sys.addaudithook(watch)
             for key in (None, "k"):
-                engine = AnthropicEngine(Provider.of("http://127.0.0.1:1", key), timeout_s=1, max_retries=0)
+                engine = AnthropicEngine(Provider.of("https://api.anthropic.com", key), timeout_s=1, max_retries=0)
                 await engine.start()
                 print(any(name in sys.modules for name in ("anthropic", "httpx2", "aiohttp", "pydantic")))
                 await engine.close()
         asyncio.run(main())
-        print(threads)
-        """
-    assert run(script).stdout.split() == ["False", "True", "{False}"]
-
-
-def test_a_start_touches_neither_the_network_nor_the_home_directory(tmp_path: Path) -> None:
-    script = """
-        import asyncio, os, sys
-        seen = []
-        def watch(event, args):
-            if event in ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system"):
-                seen.append(event)
-            if event in ("open", "os.listdir", "os.scandir") and os.environ["HOME"] in str(args[0]):
-                seen.append(event)
-        from chatsvc.engines.anthropic import AnthropicEngine, Provider
-        engine = AnthropicEngine(Provider.of("https://api.anthropic.com", "k"), timeout_s=1, max_retries=0)
-        async def main():
-            sys.addaudithook(watch)
-            await engine.start()
-            await engine.close()
-        asyncio.run(main())
-        print(seen)
+        print(threads, touched)
         """
     home = tmp_path / "home"
     (home / ".config" / "anthropic" / "configs").mkdir(parents=True)
     (home / ".config" / "anthropic" / "configs" / "default.json").write_text('{"api_key": "evil"}')
     (home / ".netrc").write_text("default login evil password evil")
-    assert run(script, HOME=str(home)).stdout.strip() == "[]"
+    assert run(script, HOME=str(home)).stdout.split() == ["False", "True", "{False}", "[]"]
 
 
 def test_no_log_line_holds_the_prompt_or_the_key_even_where_everything_is_logged() -> None:
@@ -719,6 +704,8 @@ async def test_the_request_holds_what_every_server_knows_and_no_more(server: Mod
     assert server.body["max_tokens"] >= 1024
     assert server.body["messages"] == [{"role": "user", "content": VISITOR}]
     assert {block["type"] for block in server.body["system"]} == {"text"}
+    # They stay apart on servers that put them together.
+    assert all(block["text"].endswith("\n\n") for block in server.body["system"])
 
 
 async def test_the_system_prompt_tells_the_bot_and_never_quotes_the_visitor(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -803,19 +790,12 @@ def test_another_knowledge_is_told_from_the_next_message_on_and_a_budget_counts_
     assert blocks[0] != blocks[2]
 
 
-async def test_blocks_stay_apart_on_servers_that_put_them_together(server: ModelServer, engine: AnthropicEngine) -> None:
-    await engine.reply(TURN)
-    assert all(block["text"].endswith("\n\n") for block in server.body["system"])
-
-
 async def test_the_language_is_the_callers_else_the_visitors_else_the_bots(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(TURN)
     assert "language of the visitor's last message; where that is unclear, in Turkish" in system_of(server)
     await engine.reply(replace(TURN, language="en-GB"))
     assert "Answer in English (en-GB)" in system_of(server)
-
-
-async def test_a_message_that_shows_no_language_keeps_that_of_the_conversation(server: ModelServer, engine: AnthropicEngine) -> None:
+    # A message that shows none keeps that of the conversation.
     await engine.reply(replace(TURN, message="14:00", history=past("habt ihr morgen offen?", "Ja.", "ok", "Gern.")))
     assert "where that is unclear, in German" in system_of(server)
 
@@ -854,16 +834,6 @@ def test_knowledge_that_is_too_much_is_searched_and_what_was_found_is_not_cached
     assert "Q: question 7\n" in text
     assert text.count("<entry>") < 15
     assert text.index("From ten.") < text.index("question 7")
-
-
-def test_a_server_in_the_house_gets_a_shorter_prompt() -> None:
-    shelf = Shelf(tuple(entry(n, f"question {n}", "x" * 1000) for n in range(20)))
-    sizes = {
-        hosted: len(str(system_blocks(replace(TURN, message="question 3", knowledge=shelf), budget)))
-        for hosted, budget in ((True, prompt.HOSTED), (False, prompt.ON_PREM))
-    }
-    assert sizes[True] > 20_000
-    assert sizes[False] < 10_000
 
 
 def test_knowledge_cannot_end_its_own_fence_and_none_says_so() -> None:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 from aiohttp import ClientSession, CookieJar
@@ -18,7 +17,6 @@ from chatsvc.metrics.collector import Exposition
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import client_name
 from chatsvc.services.administration import perform
-from chatsvc.store.batches import StoreDatabase
 from tests.api.support import execute
 from tests.conftest import Caller
 from tests.dashboard.client import Client
@@ -64,7 +62,7 @@ async def test_the_page_shows_mails_with_their_faults_and_sends_a_test(administr
 
 
 async def test_metrics_count_outcomes_and_what_waits(app: App, caller: Caller, mailbox: Mailbox) -> None:
-    exposition = Exposition(app.services, cast("StoreDatabase", app.services.db))
+    exposition = Exposition(app.services)
     await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})
     mailbox.replies["RCPT"] = "550 no"
     await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatsvc.store.batches import MAX_BATCH, StoreDatabase
-from chatsvc.store.database import Connection, ConstraintViolated, StoreUnavailable
+from chatsvc.store.batches import MAX_BATCH
+from chatsvc.store.database import Connection, ConstraintViolated, Database, StoreUnavailable
 from tests.postgres import open_store
 from tests.store.support import rows
 from tests.store.test_database import names, note
@@ -28,7 +28,7 @@ class Held:
         return "held"
 
 
-async def start_held(db: StoreDatabase) -> tuple[Held, asyncio.Task[str]]:
+async def start_held(db: Database) -> tuple[Held, asyncio.Task[str]]:
     """The writer, busy."""
     held = Held()
     task = asyncio.create_task(db.write(held))
@@ -36,14 +36,14 @@ async def start_held(db: StoreDatabase) -> tuple[Held, asyncio.Task[str]]:
     return held, task
 
 
-async def queued(db: StoreDatabase, *writes: asyncio.Task[str]) -> None:
+async def queued(db: Database, *writes: asyncio.Task[str]) -> None:
     """Wait until the tasks have put their units into the queue."""
     # A task begins at the next turn of the loop and has queued its unit at its first await.
     await asyncio.sleep(0)
     assert len(db.writer.queue) == len(writes)
 
 
-def write(db: StoreDatabase, unit: Callable[[Connection], str], done: Callable[[str], None] | None = None) -> asyncio.Task[str]:
+def write(db: Database, unit: Callable[[Connection], str], done: Callable[[str], None] | None = None) -> asyncio.Task[str]:
     """One write in a task of its own, which calls `done` with the result as soon as it goes on."""
 
     async def run() -> str:
@@ -56,7 +56,7 @@ def write(db: StoreDatabase, unit: Callable[[Connection], str], done: Callable[[
 
 
 async def behind_a_busy_writer(
-    db: StoreDatabase, units: Iterable[Callable[[Connection], str]], done: Callable[[str], None] | None = None
+    db: Database, units: Iterable[Callable[[Connection], str]], done: Callable[[str], None] | None = None
 ) -> list[str | BaseException]:
     """Write units that wait together while the writer is busy; return their results."""
     held, first = await start_held(db)
@@ -87,7 +87,7 @@ def fails_at_the_commit(connection: Connection) -> str:
 
 
 @pytest.mark.sqlite
-async def test_units_that_wait_go_into_one_transaction(group: StoreDatabase) -> None:
+async def test_units_that_wait_go_into_one_transaction(group: Database) -> None:
     statements: list[str] = []
 
     def watch(connection: Any) -> str:
@@ -101,13 +101,13 @@ async def test_units_that_wait_go_into_one_transaction(group: StoreDatabase) -> 
     assert sum(text.startswith("INSERT") for text in statements) == 20
 
 
-async def test_more_than_a_batch_is_written_and_callers_go_on_in_the_order_of_the_commits(group: StoreDatabase) -> None:
+async def test_more_than_a_batch_is_written_and_callers_go_on_in_the_order_of_the_commits(group: Database) -> None:
     order: list[str] = []
     wanted = [f"{i:04}" for i in range(MAX_BATCH + 10)]
     assert await behind_a_busy_writer(group, map(note, wanted), order.append) == order == await group.read(names) == wanted
 
 
-async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_alone(group: StoreDatabase) -> None:
+async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_alone(group: Database) -> None:
     units = [note("a"), note("b"), note("a"), note("c"), raises, note("d"), raises]
     results = await behind_a_busy_writer(group, units)
     assert isinstance(results.pop(2), ConstraintViolated)
@@ -115,7 +115,7 @@ async def test_a_unit_that_fails_undoes_itself_alone_and_tells_its_own_caller_al
     assert await group.read(names) == ["a", "b", "c", "d"]
 
 
-async def test_a_unit_that_fails_before_it_has_read_its_rows_leaves_the_others_alone(group: StoreDatabase) -> None:
+async def test_a_unit_that_fails_before_it_has_read_its_rows_leaves_the_others_alone(group: Database) -> None:
     def fails(connection: Connection) -> str:
         # SQLite makes and releases no savepoint while a statement that writes has rows left.
         left = connection.execute("INSERT INTO store_facts (name, value) VALUES ('undone', ?) RETURNING name", (b"x",))
@@ -128,7 +128,7 @@ async def test_a_unit_that_fails_before_it_has_read_its_rows_leaves_the_others_a
     assert await group.read(names) == ["a", "b"]
 
 
-async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(group: StoreDatabase) -> None:
+async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(group: Database) -> None:
     def divide(item: int) -> Callable[[Connection], int]:
         return lambda connection: 12 // connection.execute("SELECT 0 + ?", (item,)).fetchone()[0]
 
@@ -144,7 +144,7 @@ async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(
     await busy
 
 
-async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: StoreDatabase) -> None:
+async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: Database) -> None:
     held = [Held() for _ in range(4)]
     reading = [asyncio.create_task(group.read(statement)) for statement in held]
     await asyncio.to_thread(held[1].busy.wait, 10)
@@ -154,7 +154,7 @@ async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: Store
     assert await asyncio.gather(*reading) == ["held"] * 4
 
 
-async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_in_its_place(group: StoreDatabase) -> None:
+async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_in_its_place(group: Database) -> None:
     order: list[str] = []
     held, first = await start_held(group)
     others = [write(group, note(f"{i}"), order.append) for i in range(5)]
@@ -169,7 +169,7 @@ async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_in_its_place
 
 
 @pytest.mark.sqlite
-async def test_a_commit_that_fails_fails_the_whole_batch(group: StoreDatabase, path: Path) -> None:
+async def test_a_commit_that_fails_fails_the_whole_batch(group: Database, path: Path) -> None:
     applied: list[str] = []
     results = await behind_a_busy_writer(group, [note("a"), fails_at_the_commit, note("b")], applied.append)
     assert [type(result) for result in results] == [ConstraintViolated] * 3
@@ -180,7 +180,7 @@ async def test_a_commit_that_fails_fails_the_whole_batch(group: StoreDatabase, p
 
 
 @pytest.mark.sqlite
-async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and_never_lies(group: StoreDatabase, path: Path) -> None:
+async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and_never_lies(group: Database, path: Path) -> None:
     def fill_up(connection: Connection) -> str:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
@@ -232,7 +232,7 @@ async def test_a_closed_store_says_so_and_closing_twice_does_no_harm(path: Path)
     await db.close()
 
 
-async def test_a_reader_sees_one_snapshot_and_cannot_write(group: StoreDatabase) -> None:
+async def test_a_reader_sees_one_snapshot_and_cannot_write(group: Database) -> None:
     before = threading.Event()
     written = threading.Event()
 
@@ -252,11 +252,11 @@ async def test_a_reader_sees_one_snapshot_and_cannot_write(group: StoreDatabase)
 
 
 @pytest.mark.sqlite
-async def test_a_reader_does_not_checkpoint(group: StoreDatabase) -> None:
+async def test_a_reader_does_not_checkpoint(group: Database) -> None:
     assert await group.read(lambda connection: connection.execute("PRAGMA wal_autocheckpoint").fetchone()) == (0,)
 
 
-async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: StoreDatabase) -> None:
+async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: Database) -> None:
     counted: list[int] = []
 
     async def count() -> int:

@@ -5,17 +5,7 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.analytics import (
-    NO_USAGE,
-    NOTHING,
-    Quality,
-    ResponseTimes,
-    UsageSummary,
-    UsedEntry,
-    response_times,
-    sums,
-    total,
-)
+from chatsvc.domain.analytics import NO_USAGE, NOTHING, Quality, ResponseTimes, UsageSummary, UsedEntry, response_times, sums, total
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState

@@ -19,7 +19,7 @@ from chatsvc.outbound.egress import bundle
 from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.operations.nodes import Leases, Presence
 from chatsvc.services.services import Services
-from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.batches import READERS
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
@@ -44,12 +44,12 @@ def master_key_of(config: Config, folder: Folder) -> MasterKey:
 class OneProcess:
     """SQLite: one process works, and its caches and locks are in memory."""
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
         del node
         return await GroupCommitDatabase.open(folder.database, key, readers=READERS if serves else 0)
 
-    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+    def services(self, config: Config, db: Database, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         return Services(config, db, secret, AccountCache(db), clock)
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
@@ -73,13 +73,13 @@ class SeveralProcesses:
     def __init__(self, target: PostgresTarget, connections: int) -> None:
         self._target, self._connections = target, connections
 
-    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> StoreDatabase:
+    async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
 
         del folder
         return await PostgresDatabase.open(self._target, key, readers=self._connections - FOR_OTHERS if serves else 0, node=node)
 
-    def services(self, config: Config, db: StoreDatabase, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
+    def services(self, config: Config, db: Database, secret: MasterKey, clock: Callable[[], int] = now_ms) -> Services:
         from chatsvc.services.conversations.conversation_events import ConversationEvents
         from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
         from chatsvc.services.messages.conversation_locks import ConversationLocks

@@ -17,8 +17,8 @@ from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes
-from chatsvc.store.batches import READERS, BatchThread, Failed, StoreDatabase, Work, run_units
-from chatsvc.store.database import Connection, StoreUnavailable, Unit, Versioned
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, run_units
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Unit, Versioned
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import STATEMENT_S, PostgresConnection, PostgresTarget, connect, connected, translated
 from chatsvc.store.postgres.notices import PostgresNotices
@@ -68,7 +68,7 @@ def _vacuum(connection: PostgresConnection) -> None:
         connection.execute(statement)
 
 
-class PostgresDatabase(StoreDatabase):
+class PostgresDatabase(Database):
     """The Database of one of any number of processes; made by `open`. `fault`: why the store cannot be used.
 
     aside: the connection for what is no transaction. notices: to and from the other processes.
@@ -148,7 +148,7 @@ class PostgresDatabase(StoreDatabase):
             return [thread for thread in late if (thread.backend,) in waiting]
 
     def check_usable(self, *, writes: bool = True) -> None:
-        """See StoreDatabase.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
+        """See Database.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
         del writes
         if self.replaced.is_set() and not self.is_closed:
             raise StoreUnavailable(f"{self._address.name}: a newer version or another master key is in force")

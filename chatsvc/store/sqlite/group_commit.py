@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chatsvc.store.batches import READERS, BatchThread, Failed, StoreDatabase, Work, run_units
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, run_units
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, open_writer, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
@@ -61,7 +61,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-class GroupCommitDatabase(StoreDatabase):
+class GroupCommitDatabase(Database):
     """The Database of the service and of commands; made by `open`. Nobody else writes. `fault`: why nothing is written."""
 
     def __init__(self, writer: BatchThread, readers: list[BatchThread], path: Path) -> None:
