@@ -60,19 +60,18 @@ async def check_key(context: RequestContext) -> None:
         raise errors.invalid_api_key()
     directory = context.services.account_cache
     try:
-        key = await directory.key(match[1])
-        context.key_id = key.id if key else ""
-        now = context.services.clock()
-        if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
-            raise errors.invalid_api_key()
-        context.account = await directory.of_key(key)
+        key, account = await directory.key(match[1])
     except StoreUnavailable as fault:
         raise errors.auth_backend_unavailable() from fault
-    if context.account is None:
+    context.key_id, now = key.id if key else "", context.services.clock()
+    if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        raise errors.invalid_api_key()
+    if account is None:
         raise errors.account_not_found()
+    context.account = account
     directory.key_uses[key.id] = now
     info = context.request[INFO]
-    info.principal = context.account.account.id
+    info.principal = account.account.id
     info.authenticated(key.id)
 
 

@@ -36,7 +36,7 @@ class ConnectionLimits:
         self._idle: dict[HttpConnection, float] = {}  # since when, the longest idle first
         self._waiting: dict[str | None, dict[HttpConnection, asyncio.TimerHandle]] = {}
         self._is_looking = False
-        self._body_bytes = 0
+        self.body_bytes = 0  # of bodies whose senders are unknown
 
     def enter(self, connection: HttpConnection) -> None:
         """Count a new connection, or let it wait unread."""
@@ -103,17 +103,6 @@ class ConnectionLimits:
         self._shares[share] -= 1
         if not self._shares[share]:
             del self._shares[share]
-
-    def take_bytes(self, size: int) -> bool:
-        """Count bytes of an unknown sender's body. Return False, and count nothing, if they are too many."""
-        if self._body_bytes + size > MOST_BODIES:
-            return False
-        self._body_bytes += size
-        return True
-
-    def release_bytes(self, size: int) -> None:
-        """Stop counting bytes of a body."""
-        self._body_bytes -= size
 
     def _has_room(self, share: str | None) -> bool:
         return len(self._counted) < self._connections and (share is None or self._shares[share] < self._per_address)

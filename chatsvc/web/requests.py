@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion11, web
 
+from chatsvc.web import limits
 from chatsvc.web.faults import BodiesOverload, HttpFault, TooManyRequests
-from chatsvc.web.limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from chatsvc.web.connection import HttpConnection
@@ -25,7 +25,7 @@ class RequestInfo:
     body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
     """
 
-    def __init__(self, client_address: str, limits: ConnectionLimits, connection: HttpConnection) -> None:
+    def __init__(self, client_address: str, shared: limits.ConnectionLimits, connection: HttpConnection) -> None:
         self.id = f"{random.getrandbits(64):016x}"  # it does not reveal how many there were
         self.client_address = client_address
         self.route = UNMATCHED
@@ -34,7 +34,7 @@ class RequestInfo:
         self.refusal: HttpFault | None = None
         self.expects_continue = False
         self.is_body_lost = False
-        self._limits, self._connection = limits, connection
+        self._limits, self._connection = shared, connection
         self._is_counted = True
         self._body_bytes = 0
         self._share: str | None = None
@@ -58,15 +58,15 @@ class RequestInfo:
         """Count the bytes of the body that are held; raises BodiesOverload."""
         if not self._is_counted or size <= self._body_bytes:
             return
-        if not self._limits.take_bytes(size - self._body_bytes):
+        if self._limits.body_bytes + size - self._body_bytes > limits.MOST_BODIES:
             self.is_body_lost = True
             raise BodiesOverload
+        self._limits.body_bytes += size - self._body_bytes
         self._body_bytes = size
 
     def release(self) -> None:
         """Stop counting the request and its body: its sender is known, or the request is answered."""
-        if self._body_bytes:
-            self._limits.release_bytes(self._body_bytes)
+        self._limits.body_bytes -= self._body_bytes
         if self._share is not None:
             self._limits.release_request(self._share)
         self._is_counted, self._body_bytes, self._share = False, 0, None

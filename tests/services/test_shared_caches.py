@@ -34,17 +34,15 @@ async def on_postgres(postgres: Postgres, tmp_path: Path) -> AsyncIterator[Postg
 async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postgres: PostgresDatabase) -> None:
     db, secret = on_postgres, key_rules.generate()
     cache = AccountCache(db, db.versioned)
-    assert await cache.key(secret) is None
+    assert await cache.key(secret) == (None, None)
     await accounts.create_key(db, ApiKey("key", "account", None, "csk_", START, None, None, None), key_rules.digest(secret))
-    key = await cache.key(secret)
+    key, state = await cache.key(secret)
     assert key is not None
-    state = await cache.of_key(key)
     assert state is not None
     assert cache.confirm(state, await version(db))
     reads: list[object] = []
     cache._versioned = reads.append  # type: ignore[assignment]  # nothing is read any more
-    assert await cache.key(secret) is key
-    assert await cache.of_key(key) is state
+    assert await cache.key(secret) == (key, state)
     cache._versioned = db.versioned
     # Of another process.
     for change in (
@@ -54,17 +52,16 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     ):
         await change()
         assert not cache.confirm(state, await version(db))
-        key = await cache.key(secret)
+        key, state = await cache.key(secret)
         assert key is not None
-        state = await cache.of_key(key)
         assert state is not None
         assert cache.confirm(state, await version(db))
     assert (state.account.plan, state.bots["bot"].active, key.revoked_at) == ("starter", False, START)
     await accounts.delete(db, "account", START)
     assert not cache.confirm(state, await version(db))
-    assert await cache.key(secret) is not None
-    assert await cache.of_key(key) is None
-    assert await cache.key(secret[:-1]) is None
+    key, state = await cache.key(secret)
+    assert (key is None, state) == (False, None)
+    assert await cache.key(secret[:-1]) == (None, None)
 
 
 async def test_counts_are_kept_until_a_conversation_changes(on_postgres: PostgresDatabase) -> None:

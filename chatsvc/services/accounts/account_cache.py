@@ -69,25 +69,26 @@ class AccountCache:
         # Words of turns without an answer: context of the next turn, never stored.
         self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
 
-    async def key(self, secret: str) -> ApiKey | None:
-        """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
+    async def key(self, secret: str) -> tuple[ApiKey | None, AccountState | None]:
+        """Look up an API key and its account, for a request that `confirm` follows; raises StoreUnavailable.
+
+        A malformed key is unknown without a query. The account is None where it is gone.
+        """
         digest, known = key_rules.digest(secret), self._account_of_key
         state = self._accounts.get(known.get(digest, ""))
         if state is not None and digest in state.keys:
-            return state.keys[digest]
-        if not key_rules.is_well_formed(secret):
-            return None
-        key = await accounts.find_key(self._db, digest)
+            return state.keys[digest], state
+        key = await accounts.find_key(self._db, digest) if key_rules.is_well_formed(secret) else None
         if key is None or key.account_id is None:
-            return key
+            return key, None
         if self._versioned is None:
-            state = await self.of_key(key)
+            state = self._accounts.get(key.account_id) or await self._load(key.account_id)
             if state is not None and known is self._account_of_key:  # nothing was revoked since the key was read
                 known[digest], state.keys[digest] = key.account_id, key
-            return key
+            return key, state
         known[digest] = key.account_id  # which never changes
         state = await self._load(key.account_id, digest)
-        return state.keys.get(digest, key) if state is not None else key
+        return (state.keys.get(digest, key) if state is not None else key), state
 
     def invalidate_keys(self) -> None:
         self._account_of_key = {}
@@ -96,10 +97,6 @@ class AccountCache:
         """Look up an account as the store has it, None where it is gone; raises StoreUnavailable."""
         state = self._accounts.get(account_id) if self._versioned is None else None
         return state or await self._load(account_id)
-
-    async def of_key(self, key: ApiKey) -> AccountState | None:
-        """Look up the account of a key for a request that `confirm` follows; None where it is gone. Raises StoreUnavailable."""
-        return (self._accounts.get(key.account_id) or await self._load(key.account_id)) if key.account_id else None
 
     async def bot(self, account_id: str | None, bot_id: str | None) -> Bot | None:
         """Look up a bot, None where it or its account is gone; raises StoreUnavailable."""
