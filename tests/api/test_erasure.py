@@ -41,25 +41,19 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
     assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased == stored.Erased()
 
 
-async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
+async def test_what_was_shown_before_is_not_shown_again_and_usage_and_allowance_stay(caller: Caller) -> None:
     for visitor in ("v", "w"):
         await caller.send("hello", visitor)
     before = [conversation["id"] for conversation in (await caller.get("/conversations")).json["data"] if conversation["user_id"] == "v"]
     assert (await caller.get(f"/conversations/{before[0]}")).status == 200
+    used = (await caller.get("/analytics")).json["data"]
     await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    assert (await caller.get("/analytics")).json["data"] == used
+    assert used["usage"]["total_messages"] == used["account"]["messages_used"] == 2
     listed = (await caller.get("/conversations")).json
     assert [conversation["user_id"] for conversation in listed["data"]] == ["w"]
     assert listed["pagination"]["total"] == 1
     assert (await caller.get(f"/conversations/{before[0]}")).error == "conversation_not_found"
-
-
-async def test_usage_and_allowance_stay(caller: Caller) -> None:
-    await caller.send("hello", "v")
-    before = (await caller.get("/analytics")).json["data"]
-    await erasure.erase(caller.app.services, ADMIN, user_id="v")
-    after = (await caller.get("/analytics")).json["data"]
-    assert after == before
-    assert after["usage"]["total_messages"] == after["account"]["messages_used"] == 1
 
 
 async def test_an_answer_under_way_is_waited_for_and_goes_as_well(caller: Caller, engine: ScriptedEngine) -> None:

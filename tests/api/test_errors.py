@@ -23,7 +23,7 @@ from chatsvc.log import request_id
 from chatsvc.services.accounts import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach
 from tests.conftest import MODELS, Caller, MakeCaller
-from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, START, ScriptedEngine, failing
 
 # The table of the manual's section 6; test_docs.py holds its words.
 STATUS = {
@@ -185,22 +185,14 @@ async def test_a_model_that_fails_gives_502_with_its_reason(caller: Caller, engi
         assert (await caller.send()).json == envelope(code, reason=reason)
 
 
-async def test_a_model_that_takes_too_long_is_a_timeout(app: App, caller: Caller, engine: ScriptedEngine) -> None:
+async def test_a_bot_without_time_tier_or_answer_says_so(app: App, caller: Caller, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
+    offline = await make_caller(model="offline")
+    assert (await offline.send("what is the tensile strength of basalt")).json == envelope("assistant_unavailable", reason="no_answer")
+    app.services.config = replace(app.config, models={"offline": MODELS["offline"]})
+    assert (await caller.send()).json == envelope("assistant_unavailable", reason="not_configured")
     app.services.config = replace(app.config, anthropic=replace(app.config.anthropic, timeout_s=0.05))
     engine.gate = asyncio.Event()
     assert (await caller.send()).json == envelope("assistant_unavailable", reason="timeout")
-
-
-async def test_a_bot_whose_tier_is_not_configured_any_more_says_so(app: App, caller: Caller) -> None:
-    app.services.config = replace(app.config, models={"offline": MODELS["offline"]})
-    assert (await caller.send()).json == envelope("assistant_unavailable", reason="not_configured")
-
-
-async def test_a_bot_without_an_answer_is_an_error_and_no_text_that_looks_like_one(make_caller: MakeCaller) -> None:
-    caller = await make_caller(model="offline")
-    answer = await caller.send("what is the tensile strength of basalt")
-    assert answer.status == 502
-    assert answer.json == envelope("assistant_unavailable", reason="no_answer")
 
 
 async def test_a_subscription_that_is_not_active_may_not_send(app: App, make_caller: MakeCaller) -> None:
@@ -303,10 +295,14 @@ async def test_no_response_has_a_cors_header(caller: Caller) -> None:
     assert not [name for answer in answers for name in answer.headers if name.lower().startswith("access-control")]
 
 
-async def test_too_many_in_flight_take_a_slot_but_no_allowance(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
+async def test_too_many_in_flight_take_a_slot_but_no_allowance(
+    app: App, make_caller: MakeCaller, engine: ScriptedEngine, session: ClientSession
+) -> None:
     app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=1))
     caller = await make_caller(messages_limit=2)
     held = await engine.hold(caller.send())
+    # A key that nobody knows is told so even now.
+    assert (await fetch(session, "GET", f"{caller.base_url}/chatbots")).error == "missing_api_key"
     refused = [await caller.send(), await caller.get("/chatbots"), await caller.get("/nowhere")]
     assert [answer.status for answer in refused] == [503] * 3
     assert [answer.json for answer in refused] == [envelope("service_unavailable")] * 3
@@ -314,11 +310,3 @@ async def test_too_many_in_flight_take_a_slot_but_no_allowance(app: App, make_ca
     engine.release()
     assert (await held).status == 200
     assert [(await caller.send()).status for _ in range(2)] == [200, 402]
-
-
-async def test_a_key_that_nobody_knows_is_told_so_even_when_too_many_are_in_flight(
-    app: App, caller: Caller, session: ClientSession, clock: FakeClock
-) -> None:
-    app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=0))
-    assert (await fetch(session, "GET", f"{caller.base_url}/chatbots")).error == "missing_api_key"
-    assert (await caller.get("/chatbots")).error == "service_unavailable"

@@ -68,13 +68,13 @@ async def test_tools_are_offered_where_something_may_be_captured_and_only_there(
 
 
 def test_the_schemas_are_strict_and_small() -> None:
-    for tool in tools.definitions(tools.NAMES):
+    for tool in tools.DEFINITIONS.values():
         schema: Any = tool["input_schema"]
         assert schema["additionalProperties"] is False
         assert set(schema.get("required", [])) <= set(schema["properties"])
         assert {field["type"] for field in schema["properties"].values()} <= {"string", "array", "boolean"}
-    assert len(json.dumps(tools.definitions(tools.NAMES))) < 8_000
-    assert answer.NO_ANSWER in prompt.preamble(tools.NAMES)
+    assert len(json.dumps(tools.DEFINITIONS)) < 8_000
+    assert answer.NO_ANSWER in prompt.rules(BOT, "", offered=tuple(tools.DEFINITIONS), cached=False)["text"]
 
 
 # --- capturing -------------------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def request(
         if records:  # a record has the visitor's words, which are in messages alone
             sent[-1] = {"role": "user", "content": "\n\n".join((_FROM_SERVICE, *records, _FROM_VISITOR, message))}
     body: MessageCreateParamsNonStreaming = {"model": turn.model, "max_tokens": MAX_TOKENS, "system": system, "messages": sent}
-    return {**body, "tools": tools.definitions(offered)} if offered else body
+    return {**body, "tools": [tools.DEFINITIONS[name] for name in offered]} if offered else body
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[MessageParam]:
@@ -268,8 +268,8 @@ def described(record: Captured | CapturedRecord) -> str:
     return "; ".join(filter(None, (when or f"request ({record.request_type})", *contact, f"words: {words}", waiting))) + "."
 
 
-def preamble(offered: tuple[str, ...]) -> str:
-    """Write the rules of the prompt for the tools that are offered."""
+def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> TextBlockParam:
+    """Build the block with the rules for the tools that are offered, and the bot's facts. `site` is the address of its website, or ""."""
     may_note = tools.NOTE_REQUEST in offered
     abilities = _NOTES if may_note else _TALKS
     abilities += _CHANGES if tools.CHANGE_RECORD in offered else ""
@@ -277,7 +277,7 @@ def preamble(offered: tuple[str, ...]) -> str:
     no_answer = f"reply with exactly {NO_ANSWER}"
     if offered:
         no_answer = f"call the tool {tools.NO_ANSWER} (or, if you cannot call tools, {no_answer})"
-    return _PREAMBLE.format(
+    preamble = _PREAMBLE.format(
         no_answer=no_answer,
         abilities=abilities,
         urgent="; then note it as urgent" if may_note else "",
@@ -286,17 +286,6 @@ def preamble(offered: tuple[str, ...]) -> str:
         claim="; note it as their words" if may_note else "",
         condition="; note it with its condition" if may_note else "",
     )
-
-
-def block(text: str, *, cached: bool = False) -> TextBlockParam:
-    """Build a system block; `cached` ends a prefix for the prompt cache there."""
-    # llama.cpp joins the blocks without anything between them.
-    plain = text_block(text.strip() + "\n\n")
-    return {**plain, "cache_control": EPHEMERAL} if cached else plain
-
-
-def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> TextBlockParam:
-    """Build the block with the rules and the bot's facts. `site` is the address of its website, or ""."""
     known = (
         ("Name", bot.name),
         ("Description", bot.description),
@@ -308,12 +297,19 @@ def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> Tex
         ("Address", bot.address),
         ("Website", site),
     )
-    lines = [preamble(offered), "Facts about the business:"]
+    lines = [preamble, "Facts about the business:"]
     lines += [f"{label}: {value.strip()}" for label, value in known if value and value.strip()]
     if bot.instructions and bot.instructions.strip():
         lines += ["", "Instructions of the business:", bot.instructions.strip()]
     lines += ["", _ASKING[bot.ask_back]] if _ASKING[bot.ask_back] else []
     return block("\n".join(lines), cached=cached)
+
+
+def block(text: str, *, cached: bool = False) -> TextBlockParam:
+    """Build a system block; `cached` ends a prefix for the prompt cache there."""
+    # llama.cpp joins the blocks without anything between them.
+    plain = text_block(text.strip() + "\n\n")
+    return {**plain, "cache_control": EPHEMERAL} if cached else plain
 
 
 def fits(known: Knowledge, budget: int) -> bool:

@@ -111,12 +111,9 @@ _SCHEMAS: dict[str, dict[str, object]] = {
     ),
     NO_ANSWER: _schema([]),
 }
-NAMES = tuple(_SCHEMAS)
-
-
-def definitions(names: tuple[str, ...]) -> list[ToolParam]:
-    """Build the `tools` of a request."""
-    return [{"name": name, "description": _DESCRIPTIONS[name], "input_schema": _SCHEMAS[name]} for name in names]
+DEFINITIONS: dict[str, ToolParam] = {
+    name: {"name": name, "description": _DESCRIPTIONS[name], "input_schema": schema} for name, schema in _SCHEMAS.items()
+}
 
 
 class WrongArguments(Exception):
