@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Backups, Config, ConfigError, Limits, Log, Metrics, Retention, Secret, Server, Tls, load, locate
+from chatsvc.config import Backups, Config, ConfigError, Limits, Log, Metrics, Retention, Secret, Server, Tls, document, load, locate
 from chatsvc.config.model import TeamNotices
 from chatsvc.config.shown import as_document
 from chatsvc.domain.plans import Plan, Tier
@@ -31,7 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
 
-@pytest.fixture(params=["C parser", "Python parser"], autouse=True)
+@pytest.fixture(params=["C parser", "Python parser"])
 def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyYAML's parser in Python has to give the same result as libyaml's."""
     if request.param == "Python parser":
@@ -192,6 +192,19 @@ def test_what_a_setting_cannot_be_is_told_with_its_place(folder: Folder, text: s
     assert SECRET not in fault
 
 
+def test_both_parsers_of_yaml_find_the_same_at_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parsed(text: str) -> object:
+        try:
+            return document.parse(text, "config.yaml")
+        except ConfigError as error:
+            return [(fault.line, fault.column) for fault in error.faults]
+
+    texts = [text for name in ("config_faults", "config_values") for text, *_ in rows(name)]
+    by_libyaml = list(map(parsed, texts))
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert list(map(parsed, texts)) == by_libyaml
+
+
 VARIABLES = {
     "ADDRESS": "10.0.0.1",
     "PORT": "81",
@@ -253,6 +266,7 @@ colour: red
     ]
 
 
+@pytest.mark.usefixtures("each_parser")
 @pytest.mark.parametrize(
     ("raw", "begins", "says"),
     [
@@ -289,6 +303,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.usefixtures("each_parser")
 @given(st.binary(max_size=300) | (st.text(max_size=300) | st.lists(PIECES, max_size=30).map("".join)).map(str.encode))
 def test_no_file_whatever_ends_in_anything_but_faults(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "any.yaml"
@@ -395,6 +410,7 @@ def test_a_secret_shows_itself_to_nobody(folder: Folder) -> None:
         Secret("")
 
 
+@pytest.mark.usefixtures("each_parser")
 @pytest.mark.parametrize("text", [text for (text,) in rows("config_secrets")])
 def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
