@@ -46,9 +46,11 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as
 
 def _finished(ctx: click.Context, bot: str, computation: dict[str, Any], report: Report, failure: str) -> dict[str, Any]:
     """Wait until a computation over a bot's knowledge is done."""
+    pause_s = 0.05
     while computation["state"] == "running":
         report(computation["step"], computation["done"], computation["of"])
-        time.sleep(_POLL_S)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, _POLL_S)
         computation = call(ctx, "knowledge.preview_show", bot=bot, preview=computation["id"])
     if computation["state"] != "done":
         raise CommandError(failure)

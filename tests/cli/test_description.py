@@ -13,7 +13,7 @@ from tests.cli.model_thread import ModelThread, settings
 from tests.cli.support import Serving, Site
 from tests.engines.model_server import says
 
-CASES = int(os.environ.get("CHATSVC_CASES", "150"))
+CASES = int(os.environ.get("CHATSVC_CASES", "75"))
 DETERMINED = "CHATSVC_CASES" not in os.environ
 CASES_AN_EXAMPLE = 15  # how many come of one "example": the phases, the operations and their stateful chains
 # What the document cannot tell from the right thing: a cursor that nobody handed out, an Idempotency-Key used with other fields. And what

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,10 +115,9 @@ def test_the_list_of_commands_says_what_each_is_for() -> None:
         assert command.help
 
 
-def test_the_manual_page_has_every_command_with_its_examples_and_options() -> None:
-    script = Path(__file__).parents[2] / "packaging" / "manual.py"
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    page = done.stdout.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
+def test_the_manual_page_has_every_command_with_its_examples_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(Path(__file__).parents[2] / "packaging" / "manual.py"), run_name="__main__")
+    page = capsys.readouterr().out.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
     for path, command in EVERY.items():
         (part,) = re.findall(rf"^\.SS {' '.join(path)} \[OPTIONS\](.*?)(?=^\.SS |\Z)", page, re.DOTALL | re.MULTILINE)
         assert all(line in part for line in examples(told(path)))
