@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.models import AccountUsage, Bot, Conversation, Entry, KnowledgeChange, ListedKey, NewKey
     from chatsvc.domain.operators import NewOperator, Operator
-    from chatsvc.domain.webhooks import Attempt, WebhookSettings
+    from chatsvc.domain.webhooks import Attempt, Webhook
     from chatsvc.domain.websites import Site, SiteEntry
     from chatsvc.services.accounts.analytics import QualityReport
     from chatsvc.services.accounts.bot_sync import SyncResult
@@ -127,7 +127,7 @@ def audit_record(result: AuditRecord) -> Json:
     }
 
 
-def webhook(result: WebhookSettings) -> Json:
+def webhook(result: Webhook) -> Json:
     """Write a webhook; its signing key only where it is given."""
     about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": result.events}
     key = {} if result.signing_key is None else {"signing_key": result.signing_key}

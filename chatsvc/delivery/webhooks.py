@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.webhooks import PostResult, build_headers, build_request, sign
+from chatsvc.domain.webhooks import PostResult, Webhook, build_headers, build_request, sign
 from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.webhook import WebhookSender
@@ -16,7 +16,7 @@ from chatsvc.store.deliveries import Sending, Terms, UnusableKey
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sealing import Unsealable, row_name, unseal_with_any
 from chatsvc.store.tables import SIGNING_KEYS
-from chatsvc.store.webhooks import Event, Webhook
+from chatsvc.store.webhooks import Event
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
         """Build the bytes of a delivery and their signature; raises UnusableKey."""
         try:
-            key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", webhook.bot_id))
+            key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.sealed_key, row_name("webhooks", webhook.bot_id))
         except Unsealable as fault:
             log.error("a webhook cannot be signed: %s", fault)
             raise UnusableKey from None

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from chatsvc.config import Config
 from chatsvc.doctor import Finding, files
+from chatsvc.domain.mails import MailFault
 from chatsvc.domain.platforms import Platform
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.resolver import LookupFailed
@@ -118,7 +119,7 @@ def mail(config: Config, egress: Egress) -> Iterator[Finding]:
         return
 
     # Imported here: most installations send no mail.
-    from chatsvc.outbound.smtp import MailFault, SmtpSettings, client_name, open_smtp
+    from chatsvc.outbound.smtp import SmtpSettings, client_name, open_smtp
 
     where = f"{smtp.host}:{smtp.port}"
     password = smtp.password.reveal() if smtp.password else None

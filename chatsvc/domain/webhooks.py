@@ -87,12 +87,13 @@ class AttemptDetail(NamedTuple):
         return bool(self.body) and self.attempt.error not in NOT_SENT
 
 
-class WebhookSettings(NamedTuple):
+class Webhook(NamedTuple):
     """A bot's webhook; `url` is None if events are only stored (`--pull`). `signing_key` is given at its creation and never again."""
 
     bot_id: str
     url: str | None
     events: tuple[str, ...]
+    sealed_key: bytes
     created_at: int
     updated_at: int
     signing_key: str | None = None

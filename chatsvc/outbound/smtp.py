@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import aiosmtplib
 from aiosmtplib import SMTPException, SMTPResponseException
 
+from chatsvc.domain.mails import MailFault, MailUncertain
 from chatsvc.outbound.egress import Egress, EgressRefused, client_context
 from chatsvc.outbound.resolver import SystemResolver, addresses_of
 
@@ -44,24 +45,6 @@ def client_name(public_url: str) -> str:
     if ":" in host:
         return f"[IPv6:{host}]"
     return f"[{host}]" if host.replace(".", "").isdigit() else host
-
-
-class MailFault(Exception):
-    """A mail was surely not taken. `code` says where it failed, `status_code` and `answer` are the server's.
-
-    `of_server`: no mail can be sent at the moment. `is_permanent`: trying this mail again is of no use.
-    """
-
-    def __init__(
-        self, code: str, status_code: int | None = None, answer: str | None = None, *, of_server: bool = False, is_permanent: bool = False
-    ) -> None:
-        super().__init__(code if status_code is None else f"{code} {status_code}")
-        self.code, self.status_code, self.answer = code, status_code, answer
-        self.of_server, self.is_permanent = of_server, is_permanent
-
-
-class MailUncertain(Exception):
-    """The connection broke after the message was written: nobody knows whether the server took it."""
 
 
 class SmtpConnection:

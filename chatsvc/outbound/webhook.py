@@ -21,21 +21,6 @@ MAX_ANSWER_BYTES = 64 * 1024
 KEPT_BYTES = 4096  # of an answer, kept with the attempt
 BODY_S = 1.0  # the status decides the outcome; the body is read only to be shown
 
-# Values of a result's `error`.
-ERRORS = frozenset(
-    {
-        "timeout",  # no status within the time-out
-        "refused_address",  # an address that no webhook may reach
-        "dns_failed",  # the host's name does not resolve
-        "connect_failed",  # no TCP connection
-        "tls_failed",  # no TLS, or a certificate that is not valid for the host
-        "connection_lost",  # closed or reset before an answer came
-        "bad_response",  # the answer was not HTTP
-        "redirect",  # 3xx, not followed
-        "http_status",  # any other status but 2xx
-    }
-)
-
 
 class WebhookSender:
     """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""

@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, AttemptDetail, PostResult
+from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt, AttemptDetail, PostResult, Webhook
 from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
-from chatsvc.store.webhooks import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, Webhook, add_event, find_in
+from chatsvc.store.webhooks import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event, find_in
 
 EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 

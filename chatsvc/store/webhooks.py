@@ -9,21 +9,10 @@ import uuid
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chatsvc.domain.webhooks import Webhook
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Database, change_any, reads, writes
 from chatsvc.store.nodes import orphaned
-
-
-class Webhook(NamedTuple):
-    """A bot's webhook; `url` is None where events are only kept (`--pull`), `signing_key` is sealed."""
-
-    bot_id: str
-    url: str | None
-    events: tuple[str, ...]
-    signing_key: bytes
-    created_at: int
-    updated_at: int
-
 
 # Seals a signing key for the store with this check value: asked within the unit, since the master key may just be changing.
 Seal = Callable[[bytes], bytes]
@@ -50,13 +39,13 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
     # Events that a crash left pending for a removed webhook must not go to another address.
     while is_new and fail_pending(connection, webhook.bot_id, webhook.created_at):
         pass
-    w = webhook._replace(signing_key=seal(facts.check_in(connection))) if is_new else webhook
+    w = webhook._replace(sealed_key=seal(facts.check_in(connection))) if is_new else webhook
     connection.execute(
         f"""
         INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
         """,
-        (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
+        (w.bot_id, w.url, json.dumps(w.events), w.sealed_key, w.created_at, w.updated_at),
     )
     return find_in(connection, w.bot_id) or w, is_new
 

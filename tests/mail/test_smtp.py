@@ -6,9 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
+from chatsvc.domain.mails import MailFault, MailUncertain
 from chatsvc.outbound import smtp
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.smtp import MailFault, MailUncertain, SmtpSettings, open_smtp
+from chatsvc.outbound.smtp import SmtpSettings, open_smtp
 from tests.mail.smtp_server import Mailbox, smtp_server
 from tests.webhooks.certificates import Authority
 

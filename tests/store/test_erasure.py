@@ -12,7 +12,7 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.domain.webhooks import PostResult
+from chatsvc.domain.webhooks import PostResult, Webhook
 from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhooks
 from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Connection, Database, StoreUnavailable
@@ -21,7 +21,6 @@ from chatsvc.store.exchanges import Idempotency
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite import group_commit
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.store.webhooks import Webhook
 from tests.fakes import START
 from tests.store.support import chat, dump, furnish, new_exchange, rows
 

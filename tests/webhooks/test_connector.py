@@ -29,7 +29,7 @@ from chatsvc.outbound import webhook as sender
 from chatsvc.outbound.client import AddressRefused, Guard, reason_of
 from chatsvc.outbound.egress import Egress, client_context
 from chatsvc.outbound.resolver import LookupFailed
-from chatsvc.outbound.webhook import ERRORS, WebhookSender
+from chatsvc.outbound.webhook import WebhookSender
 from tests.cli.forked import SYSTEMS_PATHS
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
@@ -63,7 +63,6 @@ class Post:
         port = receiver if isinstance(receiver, int) else receiver.port
         outcome = await self.sender.post(check_url(f"https://{host}:{port}{path}", NOBODY, LOOPBACK), body, HEADERS)
         assert outcome.success == (outcome.error is None)
-        assert outcome.error in ERRORS | {None}
         return outcome
 
 
@@ -391,7 +390,6 @@ def caused(fault: Exception, cause: Exception) -> Exception:
 )
 def test_every_fault_has_its_word(fault: Exception, error: str) -> None:
     assert reason_of(fault) == error
-    assert error in ERRORS
 
 
 # Time and size

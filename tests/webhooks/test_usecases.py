@@ -6,7 +6,7 @@ import pytest
 
 from chatsvc.domain import webhooks as signing
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.webhooks import Attempt, WebhookSettings
+from chatsvc.domain.webhooks import Attempt, Webhook
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.operations import master_key
 from chatsvc.services.operations.master_key import Rotation
@@ -85,7 +85,7 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
         )
         assert isinstance(changed, Rotation)
         assert changed.unusable == 0
-        assert all(isinstance(result, WebhookSettings | Attempt) or "webhook_not_found" in str(result) for result in shown)
+        assert all(isinstance(result, Webhook | Attempt) or "webhook_not_found" in str(result) for result in shown)
         assert {result.error for result in shown if isinstance(result, Attempt)} <= {None}
     for caller in callers:
         assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success

@@ -11,7 +11,7 @@ from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
-from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, WebhookSettings
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, Webhook
 
 RESENT = 20  # events sent again by one form, since its page waits for their answers
 EVENTS = (*SUBSCRIBED, TEST)
@@ -20,7 +20,7 @@ EVENTS = (*SUBSCRIBED, TEST)
 @view("webhook.html")
 async def show_target(page: Page, typed: Fields) -> dict[str, Any]:
     bot = await page.bot()
-    webhook: WebhookSettings | None = None
+    webhook: Webhook | None = None
     try:
         webhook = await page.perform("webhook.show", bot=bot.id)
     except Refused as refusal:
@@ -48,7 +48,7 @@ async def rotate(page: Page, fields: Fields) -> Response:
     return await _show_key(page, await page.perform("webhook.rotate", bot=page.params["bot"]))
 
 
-async def _show_key(page: Page, webhook: WebhookSettings) -> Response:
+async def _show_key(page: Page, webhook: Webhook) -> Response:
     if not webhook.signing_key:
         return page.redirect(page.path, done="saved")
     title = page.text("webhook.signing_key")

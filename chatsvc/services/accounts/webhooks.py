@@ -12,7 +12,7 @@ from chatsvc.domain.captures import Request
 from chatsvc.domain.models import REQUEST_STATUSES, Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, Webhook
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
@@ -22,15 +22,11 @@ from chatsvc.store.deliveries import Sending
 from chatsvc.store.owners import Accounts
 from chatsvc.store.sealing import row_name
 from chatsvc.store.tables import SIGNING_KEYS
-from chatsvc.store.webhooks import Event, Webhook
+from chatsvc.store.webhooks import Event
 
 
 def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
     return lambda check: sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
-
-
-def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettings:
-    return WebhookSettings(webhook.bot_id, webhook.url, webhook.events, webhook.created_at, webhook.updated_at, signing_key)
 
 
 async def _find(services: Services, bot: Bot) -> Webhook:
@@ -40,7 +36,7 @@ async def _find(services: Services, bot: Bot) -> Webhook:
     return webhook
 
 
-async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[str], url: str | None = None) -> WebhookSettings:
+async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[str], url: str | None = None) -> Webhook:
     """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent."""
     state, plans = await accounts.resolve(services, caller, bot.account_id), with_webhooks(services.config.plans)
     if state.account.plan not in plans:
@@ -63,29 +59,28 @@ async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[
     key, now = webhooks.generate_signing_key(), services.clock()
     new = Webhook(bot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, bot.id))
-    return _settings(webhook, key if is_new else None)
+    return webhook._replace(signing_key=key if is_new else None)
 
 
-async def show(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
+async def show(services: Services, _: Caller, *, bot: Bot) -> Webhook:
     """Show a bot's webhook, without its signing key."""
-    return _settings(await _find(services, bot))
+    return await _find(services, bot)
 
 
-async def rotate(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
+async def rotate(services: Services, _: Caller, *, bot: Bot) -> Webhook:
     """Replace the signing key. The new one is shown this once and signs every later delivery."""
-    await _find(services, bot)
     key = webhooks.generate_signing_key()
     changed = await stored.rotate(services.db, bot.id, _seal(services, key, bot.id), services.clock())
     if changed is None:
         raise refusals.webhook_not_found(bot=bot.id)
-    return _settings(changed, key)
+    return changed._replace(signing_key=key)
 
 
-async def remove(services: Services, _: Caller, *, bot: Bot) -> WebhookSettings:
+async def remove(services: Services, _: Caller, *, bot: Bot) -> Webhook:
     """Remove a bot's webhook; pending events are recorded as failed (`webhook_removed`)."""
     webhook = await _find(services, bot)
     await stored.remove(services.db, bot.id, services.clock())
-    return _settings(webhook)
+    return webhook
 
 
 async def _find_attempt(services: Services, attempt_id: str, accounts: Accounts) -> AttemptDetail:
@@ -185,7 +180,7 @@ async def events(
     webhook = await _find(services, bot)
     start = instant_of(since) if since else 0
     try:
-        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.signing_key, row_name("webhooks", bot.id))
+        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.sealed_key, row_name("webhooks", bot.id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=bot.id) from None
     signed: list[SignedEvent] = []

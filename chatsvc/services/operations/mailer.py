@@ -12,9 +12,10 @@ from datetime import date, time
 from typing import TYPE_CHECKING
 
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
+from chatsvc.domain import mails as rules
 from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.mails import ANSWER, FAILED, GIVE_UP_MS, LINKS_MS, QUEUED, SENT, STATES, TEST, TO_VISITORS, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.mails import Mail, MailFault, MailOutcome, MailUncertain
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
@@ -25,7 +26,7 @@ from chatsvc.store.mails import OutgoingMail
 from chatsvc.store.operators import SetupLink
 
 if TYPE_CHECKING:
-    from chatsvc.outbound.smtp import MailFault, SmtpConnection
+    from chatsvc.outbound.smtp import SmtpConnection
 
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         assert smtp is not None  # noqa: S101  # asked before: services.sends_mail
         self._services, self._smtp = services, smtp
         self._connection: SmtpConnection | None = None
-        self.outcomes[SENT] = 0
+        self.outcomes[rules.SENT] = 0
 
     async def start(self) -> None:
         await stored.delay_answers(self.db, self._services.clock())
@@ -65,9 +66,9 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         """Let mails fail that were tried for too long. Each other one is marked once the server has accepted its recipient."""
         del lane
         now = self._services.clock()
-        old = [mail for mail in rows if mail.created_at <= now - GIVE_UP_MS]
+        old = [mail for mail in rows if mail.created_at <= now - rules.GIVE_UP_MS]
         for mail in old:
-            outcome = MailOutcome(FAILED, mail.error or "expired", mail.status_code, mail.answer)
+            outcome = MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer)
             stored.settle(connection, mail.number, outcome, now)
         return [mail for mail in rows if mail not in old]
 
@@ -75,9 +76,6 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         return item.number
 
     async def send(self, item: Mail) -> Outcome:
-        # Imported here: most installations send no mail, and most times nothing is due.
-        from chatsvc.outbound.smtp import MailFault
-
         try:
             connection = await self._connected()
         except MailFault as fault:
@@ -99,8 +97,6 @@ class Mailer(DeliveryQueue[Mail, Mail]):
 
     async def _connected(self) -> SmtpConnection:
         """Return the connection without a recipient, another one where it has broken. Raises MailFault."""
-        from chatsvc.outbound.smtp import MailFault
-
         if self._connection is not None:
             try:
                 await self._connection.reset()
@@ -110,6 +106,7 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         return self._connection
 
     async def _open(self) -> SmtpConnection:
+        # Imported here: most installations send no mail, and most times nothing is due.
         from chatsvc.outbound.smtp import SmtpSettings, client_name, open_smtp
 
         smtp, name = self._smtp, client_name(self._services.config.server.public_url)
@@ -125,37 +122,35 @@ class Mailer(DeliveryQueue[Mail, Mail]):
 
     async def _write(self, connection: SmtpConnection, mail: OutgoingMail, token: str = "") -> Outcome:
         """Write the message of a mail that is marked as being sent. `token` is that of its set-up link."""
-        from chatsvc.outbound.smtp import MailFault, MailUncertain
-
         try:
             message = await self._message(mail, token)
         except Exception:
             log.exception("unexpected fault while mail %d was written", mail.number)
-            return self._settled(mail.number, MailOutcome(FAILED, "internal_error"))
+            return self._settled(mail.number, MailOutcome(rules.FAILED, "internal_error"))
         try:
             answer = await connection.send(message)
         except MailFault as fault:
-            if mail.kind == TEST:  # it is not tried again
-                return self._settled(mail.number, _outcome(FAILED, fault))
+            if mail.kind == rules.TEST:  # it is not tried again
+                return self._settled(mail.number, _outcome(rules.FAILED, fault))
             return self._not_taken(mail.number, fault)
         except MailUncertain as fault:
             log.warning("nobody knows whether mail %d was sent: %s", mail.number, fault)
             if connection is self._connection:
                 await self.release()
-            return self._settled(mail.number, MailOutcome(UNKNOWN, "connection_lost"))
-        return self._settled(mail.number, MailOutcome(SENT, None, 250, answer))
+            return self._settled(mail.number, MailOutcome(rules.UNKNOWN, "connection_lost"))
+        return self._settled(mail.number, MailOutcome(rules.SENT, None, 250, answer))
 
     async def _message(self, mail: OutgoingMail, token: str) -> bytes:
         from chatsvc.services.operations import mail_texts
 
         services, server = self._services, self._services.config.server
-        if mail.kind in LINKS_MS:
+        if mail.kind in rules.LINKS_MS:
             return mail_texts.set_up(mail, self._smtp, server.public_url, token)
-        if mail.kind not in TO_VISITORS:
+        if mail.kind not in rules.TO_VISITORS:
             return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)
         language = await visitor_addresses.language_of(services, mail)
-        stop_url = await visitor_addresses.stop_url(services, mail) if mail.kind == ANSWER or mail.channel == "web" else None
-        if mail.kind == ANSWER:
+        stop_url = await visitor_addresses.stop_url(services, mail) if mail.kind == rules.ANSWER or mail.channel == "web" else None
+        if mail.kind == rules.ANSWER:
             return mail_texts.to_visitor(mail, self._smtp, language, stop_url)
         bot, appointment = await calendar.of_mail(services, mail)
         invitation = await services.offload(lambda: calendar.invite(bot, appointment, self._smtp, mail))
@@ -164,23 +159,21 @@ class Mailer(DeliveryQueue[Mail, Mail]):
 
     def _not_taken(self, number: int, fault: MailFault) -> Outcome:
         log.warning("mail %d was not taken: %s", number, fault)
-        return self._settled(number, _outcome(FAILED, fault)) if fault.is_permanent else self._put_off(fault, number)
+        return self._settled(number, _outcome(rules.FAILED, fault)) if fault.is_permanent else self._put_off(fault, number)
 
     def _put_off(self, fault: MailFault, number: int | None = None) -> Outcome:
-        outcome, now = _outcome(QUEUED, fault), self._services.clock()
+        outcome, now = _outcome(rules.QUEUED, fault), self._services.clock()
         return Outcome(fault.code, lambda connection: stored.put_off(connection, outcome, now, number))
 
     def _settled(self, number: int, outcome: MailOutcome) -> Outcome:
         now = self._services.clock()
-        return Outcome(outcome.error or SENT, lambda connection: stored.settle(connection, number, outcome, now))
+        return Outcome(outcome.error or rules.SENT, lambda connection: stored.settle(connection, number, outcome, now))
 
     def broken(self, item: Mail) -> Outcome:
-        return self._settled(item.number, MailOutcome(UNKNOWN, "internal_error"))
+        return self._settled(item.number, MailOutcome(rules.UNKNOWN, "internal_error"))
 
     async def send_test(self, recipient: str) -> Mail:
         """Send a test mail now, once, and return it with its outcome."""
-        from chatsvc.outbound.smtp import MailFault
-
         mail = await stored.add_test(self.db, recipient, self._services.clock(), self.db.node)
         try:
             connection = await self._open()
@@ -190,7 +183,7 @@ class Mailer(DeliveryQueue[Mail, Mail]):
             finally:
                 await connection.close()
         except MailFault as fault:
-            outcome = self._settled(mail.number, _outcome(FAILED, fault))
+            outcome = self._settled(mail.number, _outcome(rules.FAILED, fault))
         await self.write(outcome)
         (sent,) = await stored.page(self.db, 1, mail.number + 1)
         return sent
@@ -208,8 +201,8 @@ async def list_all(
     services: Services, _: Caller, *, status: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[Mail]:
     """List mails, newest first. `status` is one of domain.mails.STATES."""
-    if status is not None and status not in STATES:
-        raise refusals.status_unknown(status=status, known=list(STATES))
+    if status is not None and status not in rules.STATES:
+        raise refusals.status_unknown(status=status, known=list(rules.STATES))
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     mails = await stored.page(services.db, limit + 1, *(position or ()), state=status)
     return paging.page_of(mails, limit, lambda mail: paging.position(mail.number))
