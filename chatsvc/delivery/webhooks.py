@@ -5,10 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 
 from chatsvc.delivery.queue import DeliveryQueue, Outcome
-from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.webhooks import PostResult, Webhook, build_headers, build_request, sign
-from chatsvc.outbound.client import Guard
-from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.webhook import WebhookSender
 from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection, Database
@@ -26,8 +23,7 @@ AT_ONCE = 32  # deliveries of a bot once its receiver has answered; one until th
 class WebhookQueue(DeliveryQueue[Event, Sending]):
     """Sends pending events; `plans` are those that have webhooks.
 
-    `guard` has the rules for targets (help/webhooks.md 7), `secret` opens the signing keys. sends_mail: whether operators who want it are
-    mailed about failed deliveries.
+    `secret` opens the signing keys. sends_mail: whether operators who want it are mailed about failed deliveries.
     """
 
     # A failed handshake costs far more than a delivery, and a receiver that just restarts misses fewer events.
@@ -39,26 +35,20 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         self,
         db: Database,
         sender: WebhookSender,
-        guard: Guard,
         secret: MasterKey,
-        egress: Egress,
         plans: frozenset[str],
         clock: Callable[[], int],
         *,
         sends_mail: bool = False,
     ) -> None:
         super().__init__(db)
-        self._sender, self._guard, self._secret, self._egress = sender, guard, secret, egress
+        self.sender, self._secret = sender, secret
         self._plans, self._clock, self._sends_mail = plans, clock, sends_mail
         self.outcomes["delivered"] = 0
 
     @property
     def terms(self) -> Terms:
         return Terms(self._plans, self.sign, self.db.node)
-
-    async def check(self, url: str) -> None:
-        """Check the address of a webhook; raises TargetRefused."""
-        await self._guard.check(url, self._egress)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
         """Build the bytes of a delivery and their signature; raises UnusableKey."""
@@ -96,14 +86,8 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         return item.attempt_id
 
     async def send(self, item: Sending) -> Outcome:
-        try:
-            self._egress.check("webhook")
-            target = self._guard.target(item.url)
-        except (EgressRefused, TargetRefused) as fault:
-            error = "egress_refused" if isinstance(fault, EgressRefused) else "refused_address"
-            return self._outcome(item, PostResult(False, None, error, 0))
         headers = build_headers(item.event, item.delivery_id, item.signature)
-        return self._outcome(item, await self._sender.post(target, item.body, headers))
+        return self._outcome(item, await self.sender.post(item.url, item.body, headers))
 
     def broken(self, item: Sending) -> Outcome:
         return self._outcome(item, PostResult(False, None, "internal_error", 0))
@@ -123,4 +107,4 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
 
     async def close(self) -> None:
         await super().close()
-        await self._sender.close()
+        await self.sender.close()

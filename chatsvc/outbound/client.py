@@ -24,7 +24,7 @@ from yarl import URL
 from chatsvc import __version__
 from chatsvc.domain.addresses import UNKNOWN, Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import Target, check_url
-from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.egress import Egress, EgressRefused
 from chatsvc.outbound.resolver import LookupFailed, Resolve, SystemResolver, addresses_of, lookup
 
 CONNECT_TIMEOUT_S = 10.0
@@ -204,6 +204,8 @@ def cause_of(fault: Exception) -> BaseException:
 def reason_of(fault: Exception) -> str:
     """Return the code of a request without an answer. The exception's text is not used: it may quote the receiver or the address."""
     cause = cause_of(fault) if isinstance(fault, aiohttp.ClientConnectorError) else fault.__cause__
+    if isinstance(fault, EgressRefused):
+        return "egress_refused"
     if isinstance(fault, TargetRefused) or isinstance(cause, AddressRefused):
         return "refused_address"
     if isinstance(cause, ssl.SSLError):

@@ -11,8 +11,6 @@ from time import perf_counter
 
 from aiohttp import ClientSession
 
-from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.targets import Target
 from chatsvc.domain.webhooks import PostResult
 from chatsvc.outbound.client import FAULTS, Guard, open_session, read, reason_of, request
 from chatsvc.outbound.egress import Egress
@@ -26,12 +24,16 @@ class WebhookSender:
     """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
-        self._guard, self._timeout_s = guard, timeout_s
+        self._guard, self._egress, self._timeout_s = guard, egress, timeout_s
         self._open = partial(open_session, egress, "webhook", tls, guard=guard)
         self._session: ClientSession | None = None
 
-    async def post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> PostResult:
-        """Send `body` at most once to a target from check_url() with the guard's rules. Every failure is an outcome.
+    async def check(self, url: str) -> None:
+        """Check the address of a webhook; raises TargetRefused."""
+        await self._guard.check(url, self._egress)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
+        """Send `body` at most once to an address that the guard's rules permit. Every failure is an outcome.
 
         Raises only CancelledError, after which it is unknown whether the body has arrived.
         """
@@ -39,8 +41,8 @@ class WebhookSender:
         status: int | None = None
         started = ended_at = perf_counter()
         try:
-            if self._guard.target(target.url) != target:
-                raise TargetRefused(f"the address at {target.host} could be read in two ways")
+            self._egress.check("webhook")
+            target = self._guard.target(url)
             self._session = self._session or self._open()
             async with (
                 asyncio.timeout(self._timeout_s) as limit,

@@ -10,7 +10,7 @@ from aiohttp import ClientResponse, ClientSession
 
 from chatsvc.domain import websites
 from chatsvc.outbound.client import FAULTS, USER_AGENT, Guard, open_session, read, reason_of, request
-from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.egress import Egress
 
 MOST_BYTES = 2 * 1024 * 1024  # of a page, unpacked
 TIMEOUT_S = 10.0  # of a page with its redirects
@@ -61,8 +61,6 @@ class WebsiteClient:
             self._egress.check(_PURPOSE)
             async with asyncio.timeout(TIMEOUT_S), open_session(self._egress, _PURPOSE, self._tls, guard=self._guard) as session:
                 return await self._follow(session, url, {**_HEADERS, **headers}, may_move=may_move)
-        except EgressRefused:
-            raise FetchFailed("egress_refused") from None
         except FAULTS as fault:
             raise FetchFailed(reason_of(fault)) from None
 

@@ -130,7 +130,7 @@ class Services:
         tls = _client_context("webhooks.ca_file", settings.ca_file)
         sender = WebhookSender(guard, self.egress, timeout_s=settings.timeout_s, tls=tls)
         plans = with_webhooks(self.config.plans)
-        return WebhookQueue(self.db, sender, guard, self.secret, self.egress, plans, self.clock, sends_mail=self.sends_mail)
+        return WebhookQueue(self.db, sender, self.secret, plans, self.clock, sends_mail=self.sends_mail)
 
     @cached_property
     def website(self) -> WebsiteClient:

@@ -38,7 +38,6 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
     "another protocol": (says(b"SSH-2.0-OpenSSH_9.2\r\n"), GONE),
     "a page of a proxy": (says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>Hi</html>"), BAD),
     "no body at all": (says(b"HTTP/1.1 204 No Content\r\n\r\n"), BAD),
-    "half a body and then nothing": (says(HEAD + b"Content-Length: 500\r\n\r\n" + REPLY[:30], end=WAIT), LATE),
     "a shorter length than the body": (says(HEAD + b"Content-Length: 20\r\n\r\n" + REPLY), BAD),
     "chunks that are none": (says(CHUNKED + b"zz\r\n" + REPLY), BAD),
     "chunks without an end": (says(CHUNKED + b"5f\r\n" + REPLY + b"\r\n"), BAD),

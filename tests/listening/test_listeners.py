@@ -85,14 +85,14 @@ async def test_no_webhook_may_go_to_either_port_and_a_socket_has_none(plain: Con
     webhooks = services_of(replace(plain, server=settings, webhooks=allowing), 8443).webhooks
     for port in (8443, 8080):
         with pytest.raises(TargetRefused):
-            await webhooks.check(f"https://127.0.0.1:{port}/")
-    await webhooks.check("https://127.0.0.1:8444/")
+            await webhooks.sender.check(f"https://127.0.0.1:{port}/")
+    await webhooks.sender.check("https://127.0.0.1:8444/")
     await webhooks.close()
     on_path = on_socket(replace(plain, webhooks=allowing), path)
     webhooks = services_of(on_path, 0).webhooks
-    await webhooks.check("https://127.0.0.1:8443/")
+    await webhooks.sender.check("https://127.0.0.1:8443/")
     with pytest.raises(TargetRefused):
-        await webhooks.check(f"{URL}/")
+        await webhooks.sender.check(f"{URL}/")
     await webhooks.close()
 
 

@@ -234,7 +234,7 @@ async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_pat
 async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
     config = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
     webhooks = replace(app.services, config=config).webhooks
-    assert any(port == 9464 for _, port in webhooks._guard.own.listeners)
+    assert any(port == 9464 for _, port in webhooks.sender._guard.own.listeners)
     await webhooks.close()
 
 

@@ -16,7 +16,6 @@ from chatsvc.delivery.queue import Outcome
 from chatsvc.delivery.webhooks import AT_ONCE, WebhookQueue
 from chatsvc.domain import webhooks as signing
 from chatsvc.domain.webhooks import PostResult
-from chatsvc.outbound.egress import Egress
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.store.deliveries import Sending
 from chatsvc.store.webhooks import Event
@@ -255,7 +254,7 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         await settled(other, 1)
         assert dead.accepted <= AT_ONCE
         assert [state for _, state in await states(caller)].count(0) >= AT_ONCE
-        await caller.app.services.webhooks._sender.close()
+        await caller.app.services.webhooks.sender.close()
 
 
 async def more_bots(caller: Caller, count: int) -> list[str]:
@@ -287,8 +286,7 @@ class Queue(WebhookQueue):
 
     def __init__(self, caller: Caller, post: Post) -> None:
         services = caller.app.services
-        sender, guard = services.webhooks._sender, services.webhooks._guard
-        super().__init__(services.db, sender, guard, services.secret, Egress(), frozenset({"enterprise"}), lambda: 0)
+        super().__init__(services.db, services.webhooks.sender, services.secret, frozenset({"enterprise"}), lambda: 0)
         self._post = post
 
     async def send(self, item: Sending) -> Outcome:

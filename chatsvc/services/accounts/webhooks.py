@@ -52,7 +52,7 @@ async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[
     if url is not None:
         with faults:
             try:
-                await services.webhooks.check(url)
+                await services.webhooks.sender.check(url)
             except TargetRefused as refusal:
                 raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     faults.refuse()
