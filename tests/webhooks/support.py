@@ -26,7 +26,7 @@ CALL_ME = replace(WISH, request_type="contact", date=None, time=None)
 
 def may_send_here(config: Config, ca_file: Any) -> Config:
     """The configuration with receivers on this machine allowed."""
-    return replace(config, webhooks=replace(config.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=ca_file, timeout_s=20.0))
+    return replace(config, webhooks=replace(config.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=ca_file, timeout_s=20))
 
 
 def captures(engine: ScriptedEngine, captured: Captured = WISH) -> None:
