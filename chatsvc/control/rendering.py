@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -264,12 +263,11 @@ def appointment(result: InboxItem) -> Json:
 def _around(item: InboxItem) -> Json:
     """Write what belongs to a record beside its own fields: where it was noted, what it follows, and what became of it."""
     r = item.request
-    changes = json.loads(r.history)["changes"] if r.history else []
     return {
         **fields(item, "conversation_id", "user_id", "channel"),
         "urgent": bool(r.urgent),
         **fields(r, "item", "end_date", "end_time", "follows", "open_change"),
-        "history": [{**change, "at": times.with_millis(change["at"])} for change in changes],
+        "history": [{**change, "at": times.with_millis(change["at"])} for change in r.entries],
     }
 
 

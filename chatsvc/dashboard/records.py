@@ -1,6 +1,5 @@
 """Requests and appointments on pages. The bots' names, the people in charge, and the forms that change a record."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -9,7 +8,7 @@ from chatsvc.dashboard import formats
 from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
-from chatsvc.domain.captures import InboxItem, Request
+from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, WAITING, Bot, Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
@@ -54,12 +53,6 @@ async def change(page: Page, fields: Fields) -> None:
         await page.perform("appointment.set", appointment=fields.text("id"), **changes)
 
 
-def history(request: Request) -> list[dict[str, Any]]:
-    """Return the entries of a request's history, oldest first."""
-    changes: list[dict[str, Any]] = json.loads(request.history)["changes"] if request.history else []
-    return changes
-
-
 async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem] = ()) -> dict[str, Any]:
     """Return what the templates of records need; `items` are those to decide on, `typed` the fields of a refused form."""
     may_edit, bots = page.may("request.set"), await bots_of(page)
@@ -71,7 +64,6 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
         "request_statuses": [(status, page.text(f"records.status_{status}")) for status in REQUEST_STATUSES],
         "appointment_statuses": [(status, page.text(f"records.status_{status}")) for status in APPOINTMENT_STATUSES],
         "tones": TONES,
-        "history": history,
         "local_day": lambda day: formats.day(date.fromisoformat(day), page.language),
         "drafts": await page.perform("inbox.drafts", items=items) if may_edit and items else {},
         "typed": {name: typed.text(name) for name in ("id", *FIELDS)} if "id" in typed else {},

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from chatsvc import translations
 from chatsvc.domain import contacts
@@ -120,7 +120,7 @@ class Request:
     """A request record (help/webhooks.md 3), with note and assignee. The assignee is an operator's e-mail address.
 
     `follows` is the id of the request that a change belongs to; `change` is JSON: the wanted change of a request that follows another, the
-    change that waits for the team of any other request. `history` is JSON, see `history_of`.
+    change that waits for the team of any other request. `history` is JSON, see `entries`.
     """
 
     id: str
@@ -141,6 +141,11 @@ class Request:
     item: str | None = None
     end_date: str | None = None
     end_time: str | None = None
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the entries of the history, oldest first."""
+        return json.loads(self.history)["changes"] if self.history else []
 
     @property
     def open_change(self) -> dict[str, str | None] | None:

@@ -140,7 +140,7 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
         return replace(request, follows=None, change=None)
     root = state_of(connection, row[0])
     change: Json = json.loads(request.change or "{}")
-    decisions = [entry for entry in json.loads(root.request.history or "{}").get("changes", []) if entry["kind"] != NOTE]
+    decisions = [entry for entry in root.request.entries if entry["kind"] != NOTE]
     # Visitors may take their own cancellation back.
     was_canceled_by_visitor = bool(decisions) and (decisions[-1]["by"], decisions[-1]["kind"]) == (VISITOR, "cancel")
     if root.status in PENDING or (change["kind"] == "withdraw" and was_canceled_by_visitor):
@@ -159,7 +159,7 @@ def apply_change(connection: Connection, root: RecordState, change: Mapping[str,
     kind, message, words = change["kind"], root.request.message, change.get("words")
     status, request_status = {"cancel": ("canceled", "dismissed"), "withdraw": (None, "new")}.get(str(kind), (None, None))
     if kind == "withdraw":
-        entries = reversed(json.loads(root.request.history or '{"changes": []}')["changes"])
+        entries = reversed(root.request.entries)
         change = next((entry["before"] for entry in entries if entry["by"] == VISITOR and entry["kind"] != "withdraw"), change)
         status = change.get("status")
     if kind == "amend" and words and words not in message:

@@ -9,7 +9,6 @@ import pytest
 from chatsvc.cli import conversation
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import conversations, erasure
-from chatsvc.store.conversations import TranscriptPosition
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.support import chat, furnish
@@ -99,8 +98,3 @@ def test_a_text_that_a_spreadsheet_would_run_is_made_harmless_in_csv_alone() -> 
     assert {row["user_id"] for row in rows} == {"'=u"}
     (whole,) = json.loads("".join(conversation.write("json", [[part(texts)]])))
     assert [message["content"] for message in whole["messages"]] == texts
-
-
-def test_a_place_is_what_json_makes_of_it() -> None:
-    position = TranscriptPosition("b", "api", "u", 3, 4)
-    assert TranscriptPosition(*json.loads(json.dumps(position))) == position

@@ -121,18 +121,6 @@ def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str,
     return timeline
 
 
-def _contact(shown: ShownConversation) -> dict[str, list[str]]:
-    """Collect names and addresses of the visitor, each once."""
-    conversation, requests = shown.view.conversation, [item.request for item in shown.view.items]
-    phones = [f"+{shown.address.value}"] if shown.address and shown.address.kind == "phone" else []
-    given = {
-        "names": [conversation.visitor_name, *(request.visitor_name for request in requests)],
-        "emails": [conversation.visitor_email, *(request.visitor_email for request in requests)],
-        "phones": [*phones, shown.view.person.phone, *(request.visitor_phone for request in requests)],
-    }
-    return {kind: list(dict.fromkeys(value for value in values if value)) for kind, values in given.items()}
-
-
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
     """Return the values of the form for a reply. An entry or a saved reply that was chosen is appended to the text."""
     question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
@@ -166,6 +154,13 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
     values = await records.values(page, typed, shown.view.items) | await _listed(page, is_beside=True)
     bot = values["bots"].get(shown.view.conversation.chatbot_id)
     zone, now = page.operator.timezone or (bot.timezone if bot else page.timezone), page.services.clock()
+    requests = [item.request for item in shown.view.items]
+    own_phone = f"+{shown.address.value}" if shown.address and shown.address.kind == "phone" else None
+    contact = {
+        "names": [shown.view.conversation.visitor_name, *(request.visitor_name for request in requests)],
+        "emails": [shown.view.conversation.visitor_email, *(request.visitor_email for request in requests)],
+        "phones": [own_phone, shown.view.person.phone, *(request.visitor_phone for request in requests)],
+    }
     is_note = page.path.endswith("/note")
     is_reply = not is_note and ("text" in typed or "find" in typed)
     return {
@@ -175,7 +170,8 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         "snoozes": [(name, _until(page, name, "")) for name in _SNOOZES],
         "now": formats.moment(now, page.timezone).strftime("%Y-%m-%dT%H:%M"),
         "timeline": _timeline(page, shown, zone),
-        "contact": _contact(shown),
+        # Each once.
+        "contact": {kind: list(dict.fromkeys(filter(None, given))) for kind, given in contact.items()},
         "is_writable": shown.writable_until is None or now < shown.writable_until,
         "steady": shown.typing or shown.colleagues or shown.view.conversation.handling != BOT,
         "found": shown,

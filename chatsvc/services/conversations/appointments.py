@@ -48,7 +48,8 @@ async def set_appointment(
     change = CaptureChange()
     if not moves or any(changes.values()):
         change = await captures.checked(services, caller, "appointment", appointment, **changes)
-    item, bot = await _item_of(services, caller, appointment)
+    item = await find(services, caller, record=appointment)
+    bot = await bots.resolve(services, caller, item.bot_id)
     move = _move(services, bot, item.appointment, date, time) if moves else None
     is_decision = move is not None or change.status is not None
     announcement = await _announcement(services, caller, bot, item, tell, text) if is_decision else None
@@ -87,7 +88,8 @@ async def decide(
     services: Services, caller: Caller, *, request: str, accept: bool, tell: str | None = None, text: str | None = None
 ) -> InboxItem:
     """Accept or refuse the change of a confirmed appointment that waits; the customer is told. Raises Refused."""
-    item, bot = await _item_of(services, caller, request)
+    item = await find(services, caller, record=request)
+    bot = await bots.resolve(services, caller, item.bot_id)
     announcement = await _announcement(services, caller, bot, item, tell, text)
     by = caller.actor.name or ""
     if not await stored.decide(services.db, item.request.id, caller.scope.accounts, accept, services.clock(), by, announcement):
@@ -164,14 +166,10 @@ def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None
 
 async def find(services: Services, caller: Caller, *, record: str) -> InboxItem:
     """Find a request by its id or that of its appointment; raises `appointment_not_found`."""
-    return (await _item_of(services, caller, record))[0]
-
-
-async def _item_of(services: Services, caller: Caller, record: str) -> tuple[InboxItem, Bot]:
     item = await inbox.find(services.db, caller.scope.accounts, record)
     if item is None:
         raise refusals.appointment_not_found(appointment=record)
-    return item, await bots.resolve(services, caller, item.bot_id)
+    return item
 
 
 async def add(

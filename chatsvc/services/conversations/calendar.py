@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -112,7 +111,7 @@ def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -
     event = _event(bot, appointment, bot.name, mail.created_at)
     organizer, attendee = vCalAddress(f"mailto:{smtp.sender}"), vCalAddress(f"mailto:{mail.recipient}")
     # A later version of an event has a higher number: the entries of the history only become more.
-    event.add("sequence", len(json.loads(appointment.request.history or '{"changes": []}')["changes"]))
+    event.add("sequence", len(appointment.request.entries))
     organizer.params["CN"] = bot.name
     attendee.params["PARTSTAT"] = "ACCEPTED"
     attendee.params["RSVP"] = "FALSE"
