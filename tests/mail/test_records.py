@@ -1,6 +1,5 @@
 """Notices of new requests and appointments, and of failed webhooks."""
 
-import json
 from datetime import date, time
 from typing import Any
 
@@ -137,7 +136,7 @@ async def test_a_customer_hears_of_a_decision_by_mail_with_a_calendar_file(
     assert events[0][3] < events[1][3] < events[2][3]
     assert "Now at 26 Kasım 2026 Perşembe, 16.00." in mailbox.texts[1]
     (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
-    channels = [entry["how"] for entry in json.loads(item.request.history)["changes"] if entry["kind"] == "told"]
+    channels = [entry["how"] for entry in item.request.entries if entry["kind"] == "told"]
     assert channels == [["api", "mail"]] * 3
 
 

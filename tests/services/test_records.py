@@ -72,7 +72,7 @@ async def test_a_pending_appointment_is_moved_in_place_and_keeps_its_history(des
     await desk.change("make it saturday at 11", date=date(2026, 11, 28), time=time(11))
     item = await desk.item()
     assert (item.appointment.date, item.appointment.time, item.appointment.status) == ("2026-11-28", "11:00", "pending")
-    (entry,) = json.loads(item.request.history)["changes"]
+    (entry,) = item.request.entries
     assert (entry["by"], entry["kind"], entry["before"]["date"], entry["before"]["time"]) == ("visitor", "move", "2026-11-21", "10:30")
     (change,) = item.changes
     assert (change.follows, change.request_type) == (item.request.id, "appointment")
@@ -176,7 +176,7 @@ async def test_a_change_that_waits_is_taken_back_or_refused_by_a_decision_beside
 async def test_the_customer_is_told_in_the_conversation(desk: Desk, change: dict[str, str], told: str | None) -> None:
     item = await desk.act("appointment.set", appointment=(await desk.item()).appointment.id, **change)
     assert await desk.messages() == ([("operator", told)] if told else [])
-    kinds = [change["kind"] for change in json.loads(item.request.history)["changes"]]
+    kinds = [change["kind"] for change in item.request.entries]
     assert ("told" in kinds) is (told is not None)
     # The bot goes on with the conversation.
     assert (await desk.act("conversation.show", conversation=item.conversation_id)).conversation.handling == "bot"
@@ -237,7 +237,7 @@ async def test_nothing_is_told_twice(desk: Desk) -> None:
         await desk.act("appointment.set", appointment=appointment, status="confirmed")
         await desk.act("appointment.set", appointment=appointment, date="2026-11-21", time="10:30")
     assert len(await desk.messages()) == 1
-    assert [change["kind"] for change in json.loads((await desk.item()).request.history)["changes"]] == ["status", "told"]
+    assert [change["kind"] for change in (await desk.item()).request.entries] == ["status", "told"]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ async def test_a_channel_that_takes_no_message_is_noted_or_refuses(desk: Desk, m
     with pytest.raises(Refused, match="channel_window_closed"):
         await desk.act("appointment.set", appointment=appointment, status="confirmed", tell="on")
     item = await desk.act("appointment.set", appointment=appointment, status="confirmed")
-    last = json.loads(item.request.history)["changes"][-1]
+    last = item.request.entries[-1]
     assert (item.appointment.status, last["how"], last["error"]) == ("confirmed", [], "channel_window_closed")
     assert await desk.messages() == []
 
@@ -301,11 +301,11 @@ async def test_two_notes_are_two_notes_with_their_authors(desk: Desk) -> None:
     await desk.act("request.set", request=item.request.id, note="likes tea")
     item = await desk.act("appointment.set", appointment=item.appointment.id, note="and the window seat")
     assert item.request.note == "an old one\n\nlikes tea\n\nand the window seat"
-    notes = [(change["by"], change["text"]) for change in json.loads(item.request.history)["changes"] if change["kind"] == "note"]
+    notes = [(change["by"], change["text"]) for change in item.request.entries if change["kind"] == "note"]
     assert notes == [("", "an old one"), (ADMIN.actor.name, "likes tea"), (ADMIN.actor.name, "and the window seat")]
     await desk.act("request.set", request=item.request.id, note="")
     item = await desk.item()
-    assert (item.request.note, json.loads(item.request.history)["changes"]) == (None, [])
+    assert (item.request.note, item.request.entries) == (None, [])
 
 
 async def test_notes_outlive_a_long_history(desk: Desk) -> None:
@@ -313,7 +313,7 @@ async def test_notes_outlive_a_long_history(desk: Desk) -> None:
     await desk.act("appointment.set", appointment=appointment, note="likes tea")
     for number in range(101):
         await desk.act("appointment.set", appointment=appointment, status=("confirmed", "pending")[number % 2], tell="off")
-    changes = json.loads((await desk.item()).request.history)["changes"]
+    changes = (await desk.item()).request.entries
     assert (len(changes), changes[0]["text"]) == (101, "likes tea")
 
 
