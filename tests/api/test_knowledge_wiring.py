@@ -42,9 +42,9 @@ async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
 ) -> None:
     other = await make_caller()
     monkeypatch.setattr(knowledge_cache, "LARGE", 3)
-    for one, questions in ((caller, 3), (other, 2)):
+    for owner, questions in ((caller, 3), (other, 2)):
         text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
-        await knowledge.add(app.services, ADMIN, bot=await one.chatbot(), files=read_files([("faq.md", text.encode())], "tr"))
+        await knowledge.add(app.services, ADMIN, bot=await owner.chatbot(), files=read_files([("faq.md", text.encode())], "tr"))
     library = KnowledgeCache(app.services.db)
     await library.warm(app.services.account_cache)
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", lambda *_: "made when somebody asked")

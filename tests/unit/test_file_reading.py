@@ -120,7 +120,7 @@ import json
 told = open({str(path)!r}, "w")
 def decode(name, data):
     fds = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")]
-    limits = [resource.getrlimit(one) for one in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
+    limits = [resource.getrlimit(limit) for limit in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
     raise RuntimeError(sys.stderr.write("") or json.dumps([dict(os.environ), fds, limits, os.getresuid(), os.getgroups()]))
 def read(file, data, site_files):
     try:

@@ -130,14 +130,11 @@ class _Reading:
                 outcome, counts = await self._compared()
         except _ReadingFailed as failure:
             outcome = SiteOutcome("failed", failure.code, site.changes)
-        except (StoreUnavailable, asyncio.CancelledError):
+        except StoreUnavailable:
             raise
-        except (knowledge_work.WorkFailed, TimeoutError) as fault:
-            log.error("the website %s could not be compared: %s", site.url, fault)
-            outcome = SiteOutcome("failed", "unreadable", site.changes)
         except Exception:
             # Else the site would be read again and again.
-            log.exception("unexpected fault while the website %s was read", site.url)
+            log.exception("the website %s could not be read", site.url)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
         await self.finish(outcome, counts)
         if outcome.draft is not None and not site.review and (draft := await stored.draft(services.db, site.id)) is not None:

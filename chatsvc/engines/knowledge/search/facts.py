@@ -4,9 +4,9 @@ A fact is what a visitor is told: "Instrument hire, per month: Guitar £10", "De
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files.documents import TABLE_RULE
@@ -132,7 +132,8 @@ class _Reader:
         self.entry, self.heading = entry, heading_of(entry)
         self.parts: list[ReadFact] = []
         answer = _DOTS.sub(": ", _MARKS.sub("", entry.answer))
-        blocks = list(_blocks(answer))
+        lines = groupby(answer.split("\n"), key=lambda line: is_row(line) if line.strip() else None)
+        blocks = [list(block) for kind, block in lines if kind is not None]
         is_asked = "?" in entry.question or bool(entry.alt and not self.heading)
         if is_asked and len(answer) <= _WHOLE and not any(is_row(block[0]) for block in blocks):
             name = self.heading or short(entry.question)
@@ -249,19 +250,6 @@ def _names(given: set[str], head: str) -> bool:
     """Return whether words name a heading: they have one of its telling stems."""
     telling = {stem(word) for word in words(head) if word not in STOPWORDS}
     return not telling or not telling.isdisjoint(given)
-
-
-def _blocks(answer: str) -> Iterator[list[str]]:
-    block: list[str] = []
-    for line in answer.split("\n"):
-        if not line.strip() or (block and is_row(block[-1]) != is_row(line)):
-            if block:
-                yield block
-            block = []
-        if line.strip():
-            block.append(line)
-    if block:
-        yield block
 
 
 def is_row(line: str) -> bool:
