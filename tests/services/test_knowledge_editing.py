@@ -1,4 +1,4 @@
-"""Editing of knowledge, previews, trials and drafts from unanswered questions: what pages do."""
+"""Editing of knowledge, previews, phrasings of a model, trials, and drafts from unanswered questions: what pages do."""
 
 from __future__ import annotations
 
@@ -340,3 +340,56 @@ def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch
         assert lines[-1] == ["end"]
         assert {kind for kind, *_ in lines} == {"progress", "item", "end"}
         assert kinds <= {values[0]["kind"] for kind, *values in lines if kind == "item"}
+
+
+async def phrased(offline: conftest.Caller, **arguments: Any) -> Any:
+    draft = await act(offline.app.services, "knowledge.phrase", bot=offline.bot, **arguments)
+    await draft.finished.wait()
+    return draft
+
+
+async def test_a_model_writes_phrasings_which_are_added_when_they_are_applied(offline: conftest.Caller, engine: ScriptedEngine) -> None:
+    asked: list[str] = []
+
+    def write(text: str) -> str:
+        asked.append(text)
+        own = ["where to leave the car", "WHERE can i park", "", "x" * 5_000]
+        return "Here: " + json.dumps([own, ["morning meal", 7, *(f"breakfast {number}" for number in range(20))]])
+
+    engine.completion, services, bot = write, offline.app.services, offline.bot
+    draft = await phrased(offline)
+    assert (draft.state, draft.counts["gained"] >= 1) == ("done", True)
+    assert "1. [en] Parking? / where can I park\nBehind the house" in asked[0]
+    meals = ("morning meal", *(f"breakfast {number}" for number in range(9)))  # at most ten
+    assert [entry.alt for entry in draft.phrased] == [("where can I park", "where to leave the car"), meals]
+    assert [entry.alt for entry in await entries(offline)] == [("where can I park",), ()]
+    assert await act(services, "knowledge.phrase_apply", bot=bot, preview=draft.id) == previews.Phrased(bot, 2, 11)
+    assert [entry.alt for entry in await entries(offline)] == [("where can I park", "where to leave the car"), meals]
+
+
+@pytest.mark.parametrize("written", ["[no list]", "[[1], 2]", None])
+async def test_what_is_no_list_of_phrasings_changes_nothing(offline: conftest.Caller, engine: ScriptedEngine, written: str | None) -> None:
+    def write(_: str) -> str:
+        if written is None:
+            raise EngineError("overloaded")
+        return written
+
+    engine.completion = write
+    draft = await phrased(offline)
+    assert (draft.state, draft.phrased) == ("done", [])
+    for tier, code in (("nothing", "tier_unknown"), ("offline", "model_missing")):
+        with pytest.raises(Refused, match=code):
+            await act(offline.app.services, "knowledge.phrase", bot=offline.bot, tier=tier)
+
+
+@pytest.mark.postgres
+async def test_a_run_that_is_kept_is_among_the_latest_twenty(caller: conftest.Caller) -> None:
+    services, bot = caller.app.services, caller.bot
+    await act(services, "test.add", bot=bot, ask="open?", decision="answer")
+    await act(services, "test.run", bot=bot)
+    assert (await act(services, "test.show", bot=bot)).runs == []
+    for _ in range(22):
+        await act(services, "test.run", bot=bot, keep=True)
+    runs = (await act(services, "test.show", bot=bot)).runs
+    assert len(runs) == 20
+    assert (runs[0].tests, runs[0].failed, runs[0].questions) == (1, 1, ["open?"])

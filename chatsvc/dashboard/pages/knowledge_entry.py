@@ -58,8 +58,8 @@ async def show_new(page: Page) -> Response:
     values, number = await editor.values(page, NO_FIELDS), page.query.get("unanswered", "")
     filled = {"question": page.query.get("question", "")[:500]}
     if number:
-        draft = await page.perform("unanswered.answer", bot=page.params["bot"], question=question_number(number))
-        filled = {"question": draft.question, "alt": "\n".join(draft.alt), "language": draft.language}
+        group = await page.perform("unanswered.answer", bot=page.params["bot"], question=question_number(number))
+        filled = {"question": group.question, "alt": "\n".join(group.asked[1:]), "language": group.language}
     elif page.query.get("message"):
         filled = await _answered(page, values["bot"])
     q = filled.get("question", "")

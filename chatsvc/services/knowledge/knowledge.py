@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 MOST_PIECES = 200  # shown at once; longer files are added as a whole
+Upload = Callable[[], Sequence[tuple[str, bytes]]]  # read when it is its turn: uploads that wait are not in memory
 
 
 class Addition(NamedTuple):
@@ -58,13 +59,8 @@ async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[d
     return Addition(bot.id, done)
 
 
-async def read_files(
-    services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Callable[[], Sequence[tuple[str, bytes]]]
-) -> list[dict[str, Any]]:
-    """Read files in the bot's language, in a process of their own. Raises Refused with every fault of every file.
-
-    Uploads are given as a function, which is called when it is their turn: those that wait are not in memory. Raises `files_missing`.
-    """
+async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Upload) -> list[dict[str, Any]]:
+    """Read files in the bot's language, in a process of their own. Raises `files_missing`, or Refused with every fault of every file."""
     from chatsvc.services.knowledge import file_reading
 
     def work() -> list[dict[str, Any]]:
@@ -249,9 +245,6 @@ class Pieces(NamedTuple):
     @property
     def counts(self) -> Counter[str]:
         return Counter(piece.state for piece in self.pieces)
-
-
-Upload = Callable[[], Sequence[tuple[str, bytes]]]  # read when it is its turn
 
 
 async def split(services: Services, caller: Caller, *, bot: Bot, file: tuple[str, bytes] | Upload, source: str = "") -> Pieces:

@@ -173,14 +173,6 @@ async def mask(services: Services) -> None:
             await stored.mask(services.db, question.number, folded, wording, group_id)
 
 
-class EntryDraft(NamedTuple):
-    """An entry without an answer, made of a group: its question and other phrasings."""
-
-    question: str
-    alt: list[str]
-    language: str
-
-
 class Cleared(NamedTuple):
     """The number of questions deleted of a bot."""
 
@@ -269,21 +261,16 @@ async def _group_of(services: Services, bot: Bot, question: int) -> int:
     return group_id
 
 
-async def _wordings(services: Services, bot: Bot, question: int) -> UnansweredGroup:
+async def answer(services: Services, _: Caller, *, bot: Bot, question: int) -> UnansweredGroup:
+    """Return the group of a question, whose wordings become those of a new entry; raises `question_not_found`."""
     group_id = await _group_of(services, bot, question)
     (group,) = await stored.groups(services.db, bot.id, 1, MOST_SHOWN, group_id=group_id)
     return group
 
 
-async def answer(services: Services, _: Caller, *, bot: Bot, question: int) -> EntryDraft:
-    """Make a draft of an entry from the group of a question."""
-    group = await _wordings(services, bot, question)
-    return EntryDraft(group.question, group.asked[1:], group.language)
-
-
 async def add_to(services: Services, caller: Caller, *, bot: Bot, question: int, entry: str) -> Entry:
     """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
-    group = await _wordings(services, bot, question)
+    group = await answer(services, caller, bot=bot, question=question)
     return await knowledge.add_phrasings(services, caller, bot, entry, group.asked)
 
 
