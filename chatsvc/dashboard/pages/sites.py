@@ -6,7 +6,7 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
-from chatsvc.dashboard.pages.knowledge_changes import PREVIEW
+from chatsvc.dashboard.pages.knowledge_entry import PREVIEW
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.services.knowledge.sites import ShownSite
