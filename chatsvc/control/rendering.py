@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator, Operator
     from chatsvc.domain.webhooks import Attempt, Webhook
     from chatsvc.domain.websites import Site, SiteEntry
+    from chatsvc.engines import Hit
     from chatsvc.services.accounts.analytics import QualityReport
     from chatsvc.services.accounts.bot_sync import SyncResult
     from chatsvc.services.conversations.conversations import TeamThread, TranscriptPage
@@ -235,13 +236,13 @@ def knowledge_change(result: KnowledgeChange) -> Json:
     return {**about, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 
-def unanswered_group(result: UnansweredGroup) -> Json:
-    nearest = result.nearest
+def unanswered_group(result: tuple[UnansweredGroup, Hit | None]) -> Json:
+    group, nearest = result
     return {
-        "question": result.question,
-        "count": result.times,
-        **fields(result, "asked", "language", "last_asked_at", instant=times.with_millis),
-        "nearest": {**fields(nearest[0], "id", "question"), "score": round(nearest[1], 4)} if nearest else None,
+        "question": group.question,
+        "count": group.times,
+        **fields(group, "asked", "language", "last_asked_at", instant=times.with_millis),
+        "nearest": {**fields(nearest.entry, "id", "question"), "score": round(nearest.score, 4)} if nearest else None,
     }
 
 

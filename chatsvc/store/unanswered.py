@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain.models import Entry
 from chatsvc.store import day_counts
 from chatsvc.store.database import LAST, Connection, reads, writes
 from chatsvc.store.day_counts import DayCount
@@ -20,7 +19,7 @@ class UnansweredGroup(NamedTuple):
     """Phrasings of one question, the most frequent first, with the channels of visitors with a user_id.
 
     `id` is the number of the first one. `answered` says that the knowledge answers the question by now, and was not asked it in vain since;
-    it is None as long as that is not decided. `nearest` is the entry that matches best, with its score, unless none matches well enough.
+    it is None as long as that is not decided.
     """
 
     id: int
@@ -32,7 +31,6 @@ class UnansweredGroup(NamedTuple):
     channels: list[str]
     answered: bool | None
     group_id: int
-    nearest: tuple[Entry, float] | None = None
 
 
 class MissedQuestion(NamedTuple):

@@ -83,7 +83,7 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
     async def is_open() -> bool:
         shown = await perform(caller.app.services, ADMIN, "today", {"account": caller.account})
         unanswered_groups = await unanswered.groups(caller.app.services, ADMIN, bot=await caller.chatbot(), answered=False)
-        assert [group.question for _, group in shown.questions] == [row.question for row in unanswered_groups]
+        assert [group.question for _, group in shown.questions] == [group.question for group, _ in unanswered_groups]
         return bool(unanswered_groups)
 
     engine.script = failing("no_answer")

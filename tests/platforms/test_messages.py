@@ -238,6 +238,6 @@ async def test_a_question_whose_choices_nobody_took_is_in_the_list_of_the_unansw
 ) -> None:
     engine.script = lambda _: Reply("Oak: £45.", missed="what does a frame of oak cost")
     await visitor.say("what about oak")
-    (missed,) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
+    ((missed, _),) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
     assert missed.question == "what does a frame of oak cost"
     assert (await execute(caller.app, "SELECT coalesce(sum(times), 0) FROM day_counts WHERE name = 'answered'")) == [(0,)]

@@ -180,7 +180,7 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
     shown = await bot_of(services, bot)
     for text in ("can I bring my dog", "can I bring my dog?", "can I bring our dogs along"):
         await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
-    (group,) = await act(services, "knowledge.unanswered", bot=bot)
+    ((group, _),) = await act(services, "knowledge.unanswered", bot=bot)
     assert (group.times, group.channels, group.answered) == (3, ["web"], False)
     _, breakfast = await entries(offline)
     changed = await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id)

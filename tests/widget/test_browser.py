@@ -425,7 +425,7 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     assert [message.feedback for message in shown.messages] == [None, None, None, "up"]
     await chat.locator("[data-action=down]").last.click()
     await chat.locator("[data-action=down][aria-pressed=true]").wait_for()
-    (missed,) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
+    ((missed, _),) = await perform(caller.app.services, ADMIN, "knowledge.unanswered", {"bot": caller.bot})
     assert missed.question == "Prices of rooms"
 
 

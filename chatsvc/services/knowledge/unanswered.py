@@ -14,6 +14,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
+from chatsvc.engines import Hit
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.services import Services
 from chatsvc.store import conversations, knowledge_changes
@@ -180,9 +181,21 @@ class Cleared(NamedTuple):
     questions: int
 
 
-async def groups(services: Services, _: Caller, *, bot: Bot, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
-    """List a bot's unanswered questions in groups, most frequent first. Only those that the knowledge has `answered` by now, or not."""
-    return await listed(services, bot, max(1, min(limit, MOST_LISTED)), answered=answered)
+async def groups(
+    services: Services, _: Caller, *, bot: Bot, limit: int = 20, answered: bool | None = None
+) -> list[tuple[UnansweredGroup, Hit | None]]:
+    """List a bot's unanswered questions in groups, most frequent first, each with the nearest entry.
+
+    Only those that the knowledge has `answered` by now, or not.
+    """
+    index = await services.knowledge.of(bot)
+    shown = await listed(services, bot, max(1, min(limit, MOST_LISTED)), answered=answered)
+
+    def nearest(group: UnansweredGroup) -> Hit | None:
+        background.proceed()
+        return next((hit for hit in index.search(group.question, group.language, 1).hits if hit.score >= _NEAREST), None)
+
+    return await services.offload(lambda: [(group, nearest(group)) for group in shown])
 
 
 async def page(
@@ -236,12 +249,6 @@ async def listed(
             decided.append((group.group_id, entry_for(bot, index, group.question) is not None))
         return decided
 
-    def with_nearest(group: UnansweredGroup) -> UnansweredGroup:
-        background.proceed()
-        hits = index.search(group.question, group.language, 1).hits
-        nearest = next(((hit.entry, hit.score) for hit in hits if hit.score >= _NEAREST), None)
-        return group._replace(nearest=nearest, answered=bool(group.answered))
-
     for _ in range(_ROUNDS):
         rows = await stored.groups(
             services.db, bot.id, limit, MOST_SHOWN, start=start, change=change, answered=answered, words=words, group_id=group_id
@@ -250,8 +257,7 @@ async def listed(
         if not undecided:
             break
         await stored.decide(services.db, bot.id, await services.offload(partial(decide, undecided)), change[0])
-    shown = [group for group in rows if answered is None or group.answered == answered]
-    return await services.offload(lambda: list(map(with_nearest, shown)))
+    return [group._replace(answered=bool(group.answered)) for group in rows if answered is None or group.answered == answered]
 
 
 async def _group_of(services: Services, bot: Bot, question: int) -> int:
