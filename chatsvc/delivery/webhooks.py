@@ -11,7 +11,7 @@ from chatsvc.store import deliveries, mail_notices, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.deliveries import Sending, Terms, UnusableKey
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sealing import Unsealable, row_name, unseal_with_any
+from chatsvc.store.sealing import Unsealable, row_name, unseal
 from chatsvc.store.tables import SIGNING_KEYS
 from chatsvc.store.webhooks import Event
 
@@ -53,7 +53,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
         """Build the bytes of a delivery and their signature; raises UnusableKey."""
         try:
-            key = unseal_with_any(self._secret.every(SIGNING_KEYS), webhook.sealed_key, row_name("webhooks", webhook.bot_id))
+            key = unseal(self._secret, SIGNING_KEYS, webhook.sealed_key, row_name("webhooks", webhook.bot_id))
         except Unsealable as fault:
             log.error("a webhook cannot be signed: %s", fault)
             raise UnusableKey from None

@@ -4,7 +4,8 @@ All are sealed anew for another master key in one transaction.
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import suppress
 
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, writes
@@ -21,42 +22,30 @@ class Unsealable(Exception):
     """Failure to decrypt: another key, another row, or changed bytes. The text names the row and no secret."""
 
 
-def seal(key: bytes, plaintext: str, row: str) -> bytes:
-    """`plaintext` as it may be stored: version, random nonce, ciphertext and tag.
+def seal(key: MasterKey, purpose: str, plaintext: str, row: str) -> bytes:
+    """Encrypt a secret for the store: version, random nonce, ciphertext and tag.
 
-    `key`: 32 bytes that serve this purpose alone (`MasterKey`, called with a purpose). `row`: which row
-    holds it, table and id; in any other row it cannot be opened.
+    `row` names the row that holds it, table and id; in any other row it cannot be opened.
     """
     # Imported where it is used: the command line starts without it.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return _VERSION + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _VERSION + row.encode())
+    return _VERSION + nonce + AESGCM(key(purpose)).encrypt(nonce, plaintext.encode(), _VERSION + row.encode())
 
 
-def unseal(key: bytes, sealed: bytes, row: str) -> str:
-    """Decrypt a value of seal(); raises Unsealable."""
+def unseal(key: MasterKey, purpose: str, sealed: bytes, row: str) -> str:
+    """Decrypt with the first key that fits: during a rotation of the master key there are two. Raises Unsealable."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce, rest = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
     if sealed[:1] != _VERSION or len(rest) < _TAG_BYTES:
         raise Unsealable(f"the secret of {row} is not in a form that this version can read")
-    try:
-        return AESGCM(key).decrypt(nonce, rest, _VERSION + row.encode()).decode()
-    except (InvalidTag, UnicodeDecodeError):
-        raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed") from None
-
-
-def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
-    """Decrypt with the first key that fits. During a rotation of the master key there are two."""
-    fault = Unsealable(f"there is no key for the secret of {row}")
-    for key in keys:
-        try:
-            return unseal(key, sealed, row)
-        except Unsealable as raised:
-            fault = raised
-    raise fault
+    for derived in key.every(purpose):
+        with suppress(InvalidTag, UnicodeDecodeError):
+            return AESGCM(derived).decrypt(nonce, rest, _VERSION + row.encode()).decode()
+    raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed")
 
 
 # Purpose of the key, table, SELECT and UPDATE of each column with sealed secrets.

@@ -127,7 +127,7 @@ def unseal(key: MasterKey, kind: str, record: Record) -> str | None:
     if sealed is None or table.sealed is None:
         return None
     row = row_name(table.name, str(record[table.sealed.row]))
-    return sealing.unseal_with_any(key.every(table.sealed.purpose), b64decode(str(sealed)), row)
+    return sealing.unseal(key, table.sealed.purpose, b64decode(str(sealed)), row)
 
 
 # A row of operators, whom no export has, that no form could have written.
@@ -204,7 +204,7 @@ async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record
             values = {**record, "account_id": account_id}
             if (rule := _OF[kind].sealed) and (secret := record[SECRETS[kind]]) is not None:
                 row = row_name(_OF[kind].name, str(record[rule.row]))
-                values[SECRETS[kind]] = sealing.seal(key.of(facts.check_in(connection))(rule.purpose), str(secret), row)
+                values[SECRETS[kind]] = sealing.seal(key.of(facts.check_in(connection)), rule.purpose, str(secret), row)
             if connection.execute(_INSERT[kind], values).rowcount != 1:
                 raise Unfitting(kind)
             if kind == "message":

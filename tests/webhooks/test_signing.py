@@ -6,9 +6,11 @@ import subprocess
 import pytest
 
 from chatsvc.domain.webhooks import build_headers, build_request, generate_signing_key, sign, verify
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sealing import Unsealable, seal, unseal
+from chatsvc.store.tables import SIGNING_KEYS
 
-KEY = bytes(range(32))
+KEY = MasterKey(bytes(range(32)))
 SECRET = "whsec_" + "A" * 43
 
 
@@ -58,15 +60,20 @@ def test_the_body_is_json_without_spaces_and_the_headers_are_those_of_the_specif
 
 
 def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> None:
-    sealed = seal(KEY, SECRET, "webhooks/b-1")
-    assert unseal(KEY, sealed, "webhooks/b-1") == SECRET
+    sealed = seal(KEY, SIGNING_KEYS, SECRET, "webhooks/b-1")
+    assert unseal(KEY, SIGNING_KEYS, sealed, "webhooks/b-1") == SECRET
     assert SECRET.encode() not in sealed
-    assert seal(KEY, SECRET, "webhooks/b-1") != sealed
-    wrong = [(bytes(32), sealed, "webhooks/b-1"), (KEY, sealed, "webhooks/b-2"), (KEY, b"", "webhooks/b-1"), (KEY, b"\x01", "webhooks/b-1")]
+    assert seal(KEY, SIGNING_KEYS, SECRET, "webhooks/b-1") != sealed
+    wrong = [
+        (MasterKey(bytes(32)), sealed, "webhooks/b-1"),
+        (KEY, sealed, "webhooks/b-2"),
+        (KEY, b"", "webhooks/b-1"),
+        (KEY, b"\x01", "webhooks/b-1"),
+    ]
     wrong += [(KEY, sealed[:-1], "webhooks/b-1"), (KEY, sealed + b"\0", "webhooks/b-1"), (KEY, b"\x02" + sealed[1:], "webhooks/b-1")]
     wrong += [(KEY, sealed[:i] + bytes([sealed[i] ^ 1]) + sealed[i + 1 :], "webhooks/b-1") for i in range(len(sealed))]
     for key, stored, row in wrong:
         with pytest.raises(Unsealable) as caught:
-            unseal(key, stored, row)
+            unseal(key, SIGNING_KEYS, stored, row)
         assert row in str(caught.value)
         assert SECRET not in str(caught.value)

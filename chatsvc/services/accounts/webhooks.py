@@ -26,7 +26,7 @@ from chatsvc.store.webhooks import Event
 
 
 def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
-    return lambda check: sealing.seal(services.secret.of(check)(SIGNING_KEYS), key, row_name("webhooks", bot_id))
+    return lambda check: sealing.seal(services.secret.of(check), SIGNING_KEYS, key, row_name("webhooks", bot_id))
 
 
 async def _find(services: Services, bot: Bot) -> Webhook:
@@ -180,7 +180,7 @@ async def events(
     webhook = await _find(services, bot)
     start = instant_of(since) if since else 0
     try:
-        key = sealing.unseal_with_any(services.secret.every(SIGNING_KEYS), webhook.sealed_key, row_name("webhooks", bot.id))
+        key = sealing.unseal(services.secret, SIGNING_KEYS, webhook.sealed_key, row_name("webhooks", bot.id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=bot.id) from None
     signed: list[SignedEvent] = []

@@ -49,10 +49,10 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
 
     def change(purpose: str, row: str, old: bytes) -> bytes | None:
         try:
-            secret = sealing.unseal_with_any(held.every(purpose), old, row)
+            secret = sealing.unseal(held, purpose, old, row)
         except sealing.Unsealable:
             return None
-        return sealing.seal(next_(purpose), secret, row)
+        return sealing.seal(next_, purpose, secret, row)
 
     try:
         return await sealing.reseal(db, held, next_.check, change)

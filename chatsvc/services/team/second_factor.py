@@ -54,7 +54,7 @@ async def enable(services: Services, caller: Caller, *, password: str) -> Offere
     name = row_name("operators", operator.id)
 
     def seal(check: bytes) -> bytes:
-        return sealing.seal(services.secret.of(check)(SECOND_FACTORS), secret, name)
+        return sealing.seal(services.secret.of(check), SECOND_FACTORS, secret, name)
 
     await sessions.offer_second_factor(services.db, operator.id, seal)
     label = quote(f"{_ISSUER}:{operator.email}")
@@ -105,7 +105,7 @@ async def used_step(services: Services, operator: Operator, code: str) -> int | 
 def _step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> int | None:
     digits = "".join(code.split())
     try:
-        secret = sealing.unseal_with_any(services.secret.every(SECOND_FACTORS), sealed, row_name("operators", operator_id))
+        secret = sealing.unseal(services.secret, SECOND_FACTORS, sealed, row_name("operators", operator_id))
     except sealing.Unsealable:
         return None  # the master key was lost; a recovery code or a set-up link still helps
 

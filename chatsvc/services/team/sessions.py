@@ -239,7 +239,7 @@ async def seal_to_show(services: Services, session_id: str, content: Mapping[str
     token, until = operators.new_token(), services.clock() + SHOWN_ONCE_MS
     text = json.dumps({"token": token, "until": until, "content": dict(content)})
     await stored.update(services.db, session_id, {"to_show": operators.digest(token)})
-    sealed = sealing.seal(services.secret(_SHOWN_ONCE), text, f"{_SHOWN_ONCE} {session_id}")
+    sealed = sealing.seal(services.secret, _SHOWN_ONCE, text, f"{_SHOWN_ONCE} {session_id}")
     return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
@@ -247,7 +247,7 @@ async def take_to_show(services: Services, session_id: str, text: str) -> dict[s
     """Decrypt content and use it up. None where it is another session's, shown already, expired or changed."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        sealed_content = json.loads(sealing.unseal_with_any(services.secret.every(_SHOWN_ONCE), sealed, f"{_SHOWN_ONCE} {session_id}"))
+        sealed_content = json.loads(sealing.unseal(services.secret, _SHOWN_ONCE, sealed, f"{_SHOWN_ONCE} {session_id}"))
     except (binascii.Error, ValueError, sealing.Unsealable):
         return None
     if services.clock() >= sealed_content["until"] or not await stored.take_to_show(
