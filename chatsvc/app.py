@@ -10,7 +10,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pkgutil import resolve_name
@@ -74,12 +74,7 @@ ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _,
 class App:
     """A running service; an asynchronous context manager."""
 
-    def __init__(
-        self,
-        config: Config,
-        clock: Callable[[], int] = now_ms,
-        store: StoreChoice | None = None,
-    ) -> None:
+    def __init__(self, config: Config, clock: Callable[[], int] = now_ms, store: StoreChoice | None = None) -> None:
         self.config = config
         self._clock = clock
         self._store = store or stores.chosen(config)
@@ -106,10 +101,8 @@ class App:
     def url(self) -> str:
         """The address on which it listens."""
         server = self.config.server
-        if server.socket is not None:
-            return f"unix:{server.socket}"
-        host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"{'https' if server.speaks_https else 'http'}://{host}:{self.port}"
+        scheme = "" if server.socket else "https://" if server.speaks_https else "http://"
+        return scheme + address(server, self.port)
 
     async def _start(self) -> None:
         # A thread of the store or of an engine would wait for a busy event loop, and the loop for it, for the interpreter's 5 ms.
@@ -141,14 +134,15 @@ class App:
             egress=services.egress,
         )
         # Stopped in reverse order: no new connections, then the requests in flight and their connections, then what they use.
-        self._undo.append(services.close)
-        self._undo.append(self._finish_requests)
+        self._undo += [services.close, self._finish_requests]
         control = ControlServer(services, folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
         self._undo.append(partial(background.cancel, channel_answers.settle_in_background(services)))
-        self._undo.append(await self._listen(interface))
+        await self.listeners.open()
+        self.port = self.listeners.port
+        self._undo.append(partial(self._stop_listening, interface))
         services.node = node._replace(listen=address(self.config.server, self.port))
         if self.config.website.ca_file is not None:
             _ = services.website  # a file that cannot be used ends the start, as that of webhooks does
@@ -197,17 +191,10 @@ class App:
                     raise CommandError(f"another chatsvc holds {folder.path}") from None
             await asyncio.sleep(0.05)
 
-    async def _listen(self, interface: Interface) -> Callable[[], Awaitable[None]]:
-        """Open the listeners; return the function that closes them."""
-        await self.listeners.open()
-        self.port = self.listeners.port
-
-        async def close() -> None:
-            interface.stopping = True
-            self.services.events.close()
-            await self.listeners.close()
-
-        return close
+    async def _stop_listening(self, interface: Interface) -> None:
+        interface.stopping = True
+        self.services.events.close()
+        await self.listeners.close()
 
     async def _finish_requests(self) -> None:
         """Answer all requests in flight, then close the connections. Those that arrive on kept connections meanwhile are answered too."""
@@ -311,7 +298,10 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
         gc.set_threshold(10_000, 10, 10)
         ready(app)
         supervisor.notify("READY=1")
-        await _first(stopping, app.replaced)
+        reasons = [asyncio.create_task(event.wait()) for event in (stopping, app.replaced)]
+        await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
+        for reason in reasons:
+            reason.cancel()
         replaced = app.replaced.is_set()
         supervisor.notify("STOPPING=1")
         log.info("stopping: no new connections, finishing the requests in flight")
@@ -319,11 +309,3 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
     if replaced:
         raise CommandError("a newer version has taken over the store, or it has another master key by now: this process has ended")
     log.info("stopped")
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait for one of the events."""
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for task in waiting:
-        task.cancel()

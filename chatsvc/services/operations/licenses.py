@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -23,18 +22,13 @@ class Licensed(NamedTuple):
     text: str
 
 
-def installed() -> list[Licensed]:
-    """List the packages that chatsvc needs, and in the binary Python and the system's libraries."""
-    return [*_packages(), *_libraries()]
-
-
 async def list_all(services: Services, _: Caller) -> list[Licensed]:
     """List the third-party software; reads some hundred files, in a thread."""
     return await services.offload(installed)
 
 
-def _packages() -> Iterator[Licensed]:
-    """Find the Python packages that chatsvc needs, directly or not."""
+def installed() -> list[Licensed]:
+    """List the packages that chatsvc needs, directly or not, and the other contents of the binary."""
     by_name = {_normalized(package.name): package for package in metadata.distributions()}
     # The binary holds the metadata of just what is in it.
     waiting, needed = ["chatsvc"] if "chatsvc" in by_name else list(by_name), set[str]()
@@ -45,9 +39,16 @@ def _packages() -> Iterator[Licensed]:
         needed.add(name)
         requirements = [text for text in by_name[name].requires or [] if "extra ==" not in text]
         waiting += [_normalized(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]) for text in requirements]
-    for name in sorted(needed - {"chatsvc"}):
-        package = by_name[name]
-        yield Licensed(package.name, package.version, _terms(package), _text(package))
+    packages = [by_name[name] for name in sorted(needed - {"chatsvc"})]
+    listed = [Licensed(package.name, package.version, _terms(package), _text(package)) for package in packages]
+    if folder := getattr(sys, "_MEIPASS", None):
+        # Python itself, and libraries of the system that built the binary.
+        listed += [Licensed(file.stem, None, None, _read(file)) for file in sorted((Path(folder) / "licences").glob("*.txt"))]
+    return listed
+
+
+def _read(file: Path) -> str:
+    return file.read_text("utf-8", "replace")
 
 
 def _normalized(name: str) -> str:
@@ -68,13 +69,4 @@ def _text(package: metadata.Distribution) -> str:
     name, site = _normalized(package.name), Path(str(package.locate_file("")))
     folders = [folder for folder in site.glob("*.dist-info") if _normalized(folder.name.partition("-")[0]) == name]
     files = sorted({file for folder in folders for file in folder.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
-    return "\n\n".join(file.read_text("utf-8", "replace") for file in files)
-
-
-def _libraries() -> Iterator[Licensed]:
-    """List other contents of the binary. Python itself, and libraries of the system that built it."""
-    folder = getattr(sys, "_MEIPASS", None)
-    if folder is None:
-        return
-    for file in sorted((Path(folder) / "licences").glob("*.txt")):
-        yield Licensed(file.stem, None, None, file.read_text("utf-8", "replace"))
+    return "\n\n".join(map(_read, files))

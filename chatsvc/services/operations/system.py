@@ -1,5 +1,6 @@
 """State of the running service for its administrator: readiness, version, sizes, counters, outbound connections, audit log."""
 
+import os
 import platform
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,6 @@ from chatsvc.store.database import LAST, StoreUnavailable
 from chatsvc.store.webhooks import Outstanding
 
 MESSAGES = "POST /messages"
-_PAGE = 4096
 
 
 class SystemReport(NamedTuple):
@@ -60,7 +60,7 @@ async def show(services: Services, _: Caller) -> SystemReport:
 
 def _memory() -> int:
     """Return the resident memory of this process in bytes."""
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 async def metrics(services: Services, _: Caller) -> MetricsSummary:

@@ -7,7 +7,7 @@ window.
 import asyncio
 import hashlib
 import time
-from functools import partial
+from collections import Counter
 from typing import Any, NamedTuple
 
 from chatsvc import background
@@ -93,19 +93,16 @@ class SharedLimiter:
 
     async def _answer(self, batch: list[_RateQuery]) -> None:
         keys: list[_KeyMinute] = []
+        takes: Counter[_KeyMinute] = Counter()
+        accounts: dict[_KeyMinute, str] = {}
         for asked in batch:
             minute = (asked.now_ms + self._behind_ms) // (WINDOW_S * 1000)
             # A clock set back by less than a minute counts on in the later one, as Limiter does.
             keys.append((asked.key_id, self._minute if minute == self._minute - 1 else minute))
-        takes: dict[_KeyMinute, int] = {}
-        accounts: dict[_KeyMinute, str] = {}
-        for asked, key_minute in zip(batch, keys, strict=True):
-            takes[key_minute] = takes.get(key_minute, 0) + asked.takes
-            accounts[key_minute] = asked.account_id or accounts.get(key_minute, "")
+            takes[keys[-1]] += asked.takes
+            accounts[keys[-1]] = asked.account_id or accounts.get(keys[-1], "")
         minute = max(minute for _, minute in keys)
-        used, clock_ms = await self._aside.run(
-            partial(_count, takes=takes, accounts=accounts, forget=minute - 1 if minute != self._minute else None)
-        )
+        used, clock_ms = await self._aside.run(_count, takes, accounts, minute - 1 if minute != self._minute else None)
         self._minute = minute
         # The store's clock decides for all.
         behind = clock_ms - time.time_ns() // 1_000_000
@@ -120,7 +117,7 @@ class SharedLimiter:
 
 
 def _count(
-    connection: PostgresConnection, takes: dict[_KeyMinute, int], accounts: dict[_KeyMinute, str], forget: int | None
+    connection: PostgresConnection, takes: Counter[_KeyMinute], accounts: dict[_KeyMinute, str], forget: int | None
 ) -> tuple[dict[_KeyMinute, tuple[int, AccountVersion]], int]:
     """Add to the counts. Return them with the versions of the accounts, and the clock. `forget`: delete counts before this minute."""
     if forget is not None:

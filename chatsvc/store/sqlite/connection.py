@@ -15,7 +15,7 @@ from chatsvc import __version__
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, schema_version
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, migrate, newest, schema_version
 
 T = TypeVar("T")
 
@@ -114,7 +114,8 @@ def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: MasterKey | None) -> None:
     """Make a backup before a newer version changes the schema; raises StoreUnavailable."""
-    if not is_older(connection):
+    version = schema_version(connection)
+    if not 0 < version < newest():
         return
     if key is None:
         raise StoreUnavailable(f"{path} is of an earlier version, and without its master key no backup can be made before the upgrade")
@@ -122,7 +123,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     # Imported here, for one start in a version: commands start faster without it.
     from chatsvc.store.sqlite import backup
 
-    backup_file = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
+    backup_file = path.with_name(f"before-upgrade-from-{version}.backup")
     # An earlier one is of an upgrade that failed.
     backup_file.unlink(missing_ok=True)
     backup.create(partial(backup.copy_file, path), backup_file, key, made_at=now_ms(), version=__version__)

@@ -52,11 +52,6 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return version
 
 
-def is_older(connection: sqlite3.Connection) -> bool:
-    """Whether the schema is that of an earlier version."""
-    return 0 < schema_version(connection) < newest()
-
-
 def is_newer(connection: sqlite3.Connection) -> bool:
     """Whether the schema is that of a later version."""
     return schema_version(connection) > newest()
