@@ -21,7 +21,6 @@ from typing import Any, Self
 import psycopg
 import pytest
 
-from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.domain.models import ServiceNode
 from chatsvc.services.operations.stores import OneProcess, SeveralProcesses, StoreChoice
 from chatsvc.store.batches import READERS
@@ -29,7 +28,7 @@ from chatsvc.store.database import Database
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresTarget, connect, target
-from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.postgres.group_commit import FOR_OTHERS, PostgresDatabase
 from chatsvc.store.postgres.migrations import migrate
 from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
@@ -243,7 +242,7 @@ class _InFile(OneProcess):
 
 class _InDatabase(SeveralProcesses):
     def __init__(self) -> None:
-        self._connections = DEFAULT_CONNECTIONS
+        self._connections = FOR_OTHERS + READERS
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         self._target = RUNNING[0].database_of(folder.database)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -19,37 +16,14 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
-from chatsvc.store import accounts, exchanges
-from chatsvc.store.database import Database
-from chatsvc.store.sqlite import migrations
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
-from tests.fakes import START
-from tests.store.inspection import query, write_exchanges
-from tests.store.support import furnish, in_database, new_exchange
 
 ROUNDS = int(os.environ.get("CHATSVC_CRASH", "3"))
 CLIENTS = 8
 MONTHLY = 150  # fewer than are sent: the later ones are paid with credits
 CREDITS = 1_000_000
-LATER = """
-    CREATE TABLE later_{n} (number INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
-    INSERT INTO later_{n} (content) SELECT content || ' {n}' FROM messages;
-    CREATE INDEX later_{n}_by_content ON later_{n} (content);
-    UPDATE messages SET content = content || '.';
-"""
-MIGRATING = """
-import sys
-from pathlib import Path
-from chatsvc.store.sqlite import connection, migrations
-from chatsvc.store.master_key import MasterKey
-migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
-print("begins", flush=True)
-connection.open_writer(Path(sys.argv[1]), MasterKey(bytes(32))).close()
-"""
-STEPS = tuple(LATER.format(n=n) for n in range(6))
-EXCHANGES = 2000
 GONE = (ClientConnectionError, ClientPayloadError, ConnectionError, TimeoutError)
 
 
@@ -260,101 +234,3 @@ def wait_for(folder: Path) -> None:
     deadline = time.monotonic() + 20
     while not (folder / "lock").exists() and time.monotonic() < deadline:
         time.sleep(0.002)
-
-
-def half_deleted(database: Path, account: str) -> None:
-    """Fill an account, begin to delete it and stop after one batch."""
-    ((bot,),) = query(database, "SELECT id FROM bots WHERE account_id = :1", account)
-
-    async def work(db: Database) -> None:
-        for i in range(1500):
-            await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i))
-        await accounts.delete(db, account, START)
-        assert await accounts.sweep(db)
-
-    in_database(database, work)
-
-
-def left_of(database: Path, account: str) -> int:
-    """Count the rows that still belong to the account."""
-    tables = ("accounts", "bots", "conversations", "usage_records", "allowances", "conversation_counts", "api_keys")
-    owned: int = query(database, "SELECT count(*) FROM messages")[0][0]
-    for table in tables:
-        column = "id" if table == "accounts" else "account_id"
-        owned += query(database, f"SELECT count(*) FROM {table} WHERE {column} = :1", account)[0][0]  # noqa: S608
-    return owned
-
-
-@pytest.mark.usefixtures("unmeasured_processes")
-@pytest.mark.slow
-def test_an_account_whose_deletion_was_killed_is_gone_after_the_next_start(tmp_path: Path) -> None:
-    """A deletion killed half-way is continued when the service starts again."""
-    site = Site(tmp_path)
-    account = site.account()
-    site.bot(account)
-    key = site.key(account)
-    half_deleted(site.data / "chatsvc.db", account)
-    assert left_of(site.data / "chatsvc.db", account) > 1000
-    with site.serve() as serving:
-        answer = serving.ask(key, "GET", "/chatbots")
-        assert (answer.status, answer.json["error"]) == (401, "account_not_found")
-        assert site.json("account", "list") == []
-        deadline = time.monotonic() + 10
-        while left_of(site.data / "chatsvc.db", account) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert serving.ask(key, "GET", "/chatbots").json["error"] == "account_not_found"
-        assert serving.end() == 0
-    assert left_of(site.data / "chatsvc.db", account) == 0
-    assert disagreements(site.data / "chatsvc.db") == []
-
-
-def migration(file: Path, whole: Path) -> float:
-    """How long an undisturbed one takes, in seconds."""
-    shutil.copy(whole, file)
-    with subprocess.Popen([sys.executable, "-c", MIGRATING, file, *STEPS], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        began = time.monotonic()
-        assert process.wait() == 0
-        return time.monotonic() - began
-
-
-@pytest.mark.usefixtures("unmeasured_processes")
-@pytest.mark.slow
-@pytest.mark.sqlite  # its migrations
-def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_step_twice(tmp_path: Path) -> None:
-    whole = tmp_path / "chatsvc.db"
-
-    async def fill(db: Database) -> None:
-        await furnish(db)
-        await write_exchanges(db, [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}") for number in range(EXCHANGES)])
-
-    in_database(whole, fill)
-    before = migrations.newest()
-    takes_s = max(migration(whole.with_name("once.db"), whole), migration(whole.with_name("twice.db"), whole))
-    reached = []
-    for round_ in range(max(5, ROUNDS // 4)):
-        file = tmp_path / f"killed {round_}.db"
-        shutil.copy(whole, file)
-        command: list[str | Path] = [sys.executable, "-c", MIGRATING, file, *STEPS]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"begins\n"
-            time.sleep(random.uniform(0, takes_s))
-            process.send_signal(signal.SIGKILL)
-        done = query(file, "PRAGMA user_version")[0][0] - before
-        assert query(file, "PRAGMA integrity_check") == [("ok",)]
-        there = {name for (name,) in query(file, "SELECT name FROM sqlite_master WHERE name LIKE 'later__'")}
-        assert there == {f"later_{n}" for n in range(done)}
-        grown = query(file, "SELECT count(*), sum(content LIKE '%' || :1) FROM messages", "." * done)
-        assert grown == [(2 * EXCHANGES, 2 * EXCHANGES)]
-        reached.append(done)
-        # The next start goes on where it was, and does nothing a second time.
-        subprocess.run(command, check=True, capture_output=True)
-        assert disagreements(file) == []
-        assert query(file, "PRAGMA user_version") == [(before + len(STEPS),)]
-        assert query(file, "SELECT count(*), count(DISTINCT content) FROM later_5") == [(2 * EXCHANGES, 2 * EXCHANGES)]
-        once = query(file, "SELECT count(*) FROM messages WHERE content LIKE '%......' AND content NOT LIKE '%.......'")
-        assert once == [(2 * EXCHANGES,)]
-        file.unlink()
-    print(f"{len(reached)} migrations killed after so many steps: {reached}")  # noqa: T201

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.support import CHATSVC, Site, environment
+from tests.store.inspection import query
 
 BOTS, ENTRIES, KILLS = 3, 400, 2
 WRITTEN = 100_000  # bytes of the write-ahead log: more than the audit record, less than the folder
@@ -26,13 +27,10 @@ def write(folder: Path, version: int) -> None:
 
 def versions(site: Site) -> set[str]:
     """The versions of the settings and the entries of all bots."""
-    texts = set()
-    for bot in site.json("bot", "list"):
-        texts.add(site.json("bot", "show", bot["id"])["greeting"])
-        entries = site.json("knowledge", "list", bot["id"])
-        assert len(entries) == ENTRIES
-        texts |= {entry["answer"].partition(",")[0] for entry in entries}
-    return texts
+    (store,) = site.folder.rglob("chatsvc.db")
+    assert query(store, "SELECT count(*) FROM knowledge_entries GROUP BY bot_id") == [(ENTRIES,)] * BOTS
+    read = "SELECT greeting FROM bots UNION SELECT substr(answer, 1, instr(answer, ',') - 1) FROM knowledge_entries"
+    return {version for (version,) in query(store, read)}
 
 
 def size(file: Path) -> int:

@@ -23,7 +23,7 @@ from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
 from tests.postgres import Postgres, require_programs
 from tests.processes.support import PostgresSite
-from tests.processes.test_serving import fixed_port, restart
+from tests.processes.test_serving import fixed_port
 from tests.proxy import Proxy, hangs
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
@@ -66,7 +66,7 @@ class Visitor:
                 await self._send(
                     session, f"{self.name}-{number // OF_A_CONVERSATION}", f"{self.name} {number} {self.name}-{number}@example.com"
                 )
-                await asyncio.sleep(0.15)
+                await asyncio.sleep(0.3)
 
     async def _send(self, session: ClientSession, user_id: str, message: str) -> None:
         body, once = {"chatbot_id": self._of.bot, "message": message, "user_id": user_id}, message.replace(" ", "_")
@@ -262,10 +262,12 @@ async def test_a_rolling_restart_loses_and_doubles_nothing_and_interrupts_nothin
     service.check(interrupted=0)
 
 
-async def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: Service) -> None:
+async def test_postgresql_that_is_restarted_loses_and_doubles_nothing(service: Service, server: Postgres) -> None:
     for _ in range(2):
         await asyncio.sleep(1)
-        await asyncio.to_thread(restart, service.sites[0])
+        server.process.send_signal(signal.SIGINT)
+        await asyncio.to_thread(server.process.wait, 20)
+        await asyncio.to_thread(server.start)
         await service.answers_again(20)
     await service.stop()
     service.check(interrupted=3)

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import signal
 import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.cli.support import Serving
 from tests.processes.conftest import NewSite
 from tests.processes.support import PostgresSite
-
-_NODES = "SELECT count(*) FROM nodes"
 
 
 def wait_for(done: Callable[[], object], within_s: float, site: PostgresSite) -> None:
@@ -33,16 +28,6 @@ def fixed_port(site: PostgresSite) -> int:
         port: int = listener.getsockname()[1]
     site.change("127.0.0.1:0", f"127.0.0.1:{port}")
     return port
-
-
-def terminate_sessions(site: PostgresSite) -> None:
-    site.run_as_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
-
-
-def restart(site: PostgresSite) -> None:
-    site.server.process.send_signal(signal.SIGINT)
-    site.server.process.wait(20)
-    site.server.start()
 
 
 def chat(serving: Serving, made: Any, user: str) -> int:
@@ -86,55 +71,6 @@ def test_all_processes_work_and_a_command_is_in_force_in_each_when_it_returns(ne
         assert pwd.getpwuid(os.getuid()).pw_name in json.dumps(acts["key.revoke"])
         assert first_serving.end() == 0
         assert [node["listen"] for node in third.json("nodes")] == [other.url.removeprefix("http://")]
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_one_that_dies_or_hangs_costs_the_others_nothing_but_seconds(new_site: NewSite, number: signal.Signals) -> None:
-    first, second = new_site("first"), new_site("second")
-    report = begin(first)
-    with first.serve() as first_serving, second.serve() as other:
-        assert chat(first_serving, report, "v") == 200
-        first_serving.process.send_signal(number)
-        sent = time.monotonic()
-        # Also where it has a transaction open, in which the others wait for it.
-        wait_for(lambda: chat(other, report, "v") == 200, 10, second)
-        wait_for(lambda: second.rows(_NODES) == [(1,)], 15 - (time.monotonic() - sent), second)
-        assert chat(other, report, "v") == 200
-        if number == signal.SIGSTOP:
-            first_serving.process.send_signal(signal.SIGCONT)
-            # It comes back by itself.
-            wait_for(lambda: chat(first_serving, report, "v") == 200, 15, first)
-            wait_for(lambda: second.rows(_NODES) == [(2,)], 15, second)
-        messages = second.rows("SELECT count(*) FROM messages")[0][0]
-        assert messages == 2 * second.json("usage")["usage"]["total_messages"]
-
-
-def test_after_a_break_and_a_restart_of_postgresql_all_go_on(new_site: NewSite) -> None:
-    first, second = new_site("first"), new_site("second")
-    report = begin(first)
-    with first.serve() as first_serving, second.serve() as other:
-        for breaks in (terminate_sessions, restart):
-            breaks(first)
-            for serving in (first_serving, other):
-                wait_for(lambda serving=serving: chat(serving, report, "v") == 200, 15, first)  # type: ignore[misc]
-        assert [serving.process.poll() for serving in (first_serving, other)] == [None, None]
-
-
-def test_without_postgresql_messages_are_refused_and_answered_again_afterwards(site: PostgresSite) -> None:
-    report = begin(site)
-    with site.serve() as serving:
-        site.server.process.send_signal(signal.SIGINT)
-        site.server.process.wait(20)
-        started = time.monotonic()
-        try:
-            assert chat(serving, report, "v") == 503
-            assert time.monotonic() - started < 10
-            message = site.refused("bot", "list")
-        finally:
-            site.server.start()
-        assert "the store cannot answer" in message or "connection" in message
-        wait_for(lambda: chat(serving, report, "v") == 200, 15, site)
-        assert serving.end() == 0
 
 
 def test_a_process_ends_when_a_newer_version_or_another_key_is_in_force(new_site: NewSite) -> None:

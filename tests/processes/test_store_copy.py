@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import time
@@ -27,13 +28,15 @@ KEY = MasterKey(bytes.fromhex(MASTER_KEY))
 EXCHANGES = 3000
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Site:
-    """A stopped installation over SQLite, with some messages."""
-    folder = tmp_path / "old"
-    folder.mkdir()
-    site = Site(folder, f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
+def installation(folder: Path) -> Site:
     (folder / "password").write_text(f"{PASSWORD}\n")
+    return Site(folder, f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of an installation over SQLite, with some messages."""
+    site = installation(tmp_path_factory.mktemp("filled"))
     site.json("account", "create", "Acme")
 
     async def fill(db: Database) -> None:
@@ -42,7 +45,15 @@ def old(tmp_path: Path) -> Site:
         await write_exchanges(db, (new_exchange(user_id=f"visitor {i % 700}", text=f"ğ {i}", key=f"k{i}") for i in range(EXCHANGES)))
 
     in_database(site.data / "chatsvc.db", fill, KEY)
-    return site
+    return site.data
+
+
+@pytest.fixture
+def old(tmp_path: Path, filled: Path) -> Site:
+    """A stopped installation over SQLite, with some messages."""
+    folder = tmp_path / "old"
+    shutil.copytree(filled, folder / "data")
+    return installation(folder)
 
 
 def write(site: Site, statement: str, *values: Any) -> None:

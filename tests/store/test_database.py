@@ -45,25 +45,6 @@ async def test_a_unit_that_raises_is_undone_and_tells_what_it_raised(db: Databas
 
 
 @pytest.mark.sqlite
-async def test_a_full_disk_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
-    def fill_up(connection: Connection) -> None:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count={pages}")
-
-    def make_room(connection: Connection) -> None:
-        connection.execute("PRAGMA max_page_count=1000000")
-
-    await db.write(note("before"))
-    await db.write(fill_up)
-    with pytest.raises(StoreUnavailable, match="full"):
-        await db.write(note("too big", b"x" * 100_000))
-    assert await db.read(names) == ["before"]
-    await db.write(make_room)
-    await db.write(note("after", b"x" * 100_000))
-    assert await db.read(names) == ["after", "before"]
-
-
-@pytest.mark.sqlite
 async def test_a_write_that_the_system_refuses_at_the_commit_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
     await db.write(note("before"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

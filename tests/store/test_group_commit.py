@@ -254,21 +254,3 @@ async def test_a_reader_sees_one_snapshot_and_cannot_write(group: Database) -> N
 @pytest.mark.sqlite
 async def test_a_reader_does_not_checkpoint(group: Database) -> None:
     assert await group.read(lambda connection: connection.execute("PRAGMA wal_autocheckpoint").fetchone()) == (0,)
-
-
-async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: Database) -> None:
-    counted: list[int] = []
-
-    async def count() -> int:
-        counted.append(await group.write(unit))
-        return counted[-1]
-
-    def unit(connection: Connection) -> int:
-        row = connection.execute("SELECT value FROM store_facts").fetchone()
-        value = row[0] + b"x" if row else b""
-        connection.execute("INSERT INTO store_facts VALUES ('count', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (value,))
-        return len(value)
-
-    results = await asyncio.gather(*(count() for _ in range(1000)))
-    assert results == list(range(1000))
-    assert counted == results

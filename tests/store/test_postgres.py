@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreUnavailable
+from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.postgres import connection
 from chatsvc.store.postgres.connection import PostgresTarget, target
 from chatsvc.store.postgres.dialect import translate, translate_schema
@@ -55,21 +55,6 @@ async def recovered(db: PostgresDatabase, within_s: float) -> None:
             return
 
 
-async def test_a_process_whose_session_broke_goes_on_and_ends_where_a_newer_version_works(
-    server: Postgres, postgres_target: PostgresTarget, db: PostgresDatabase
-) -> None:
-    admin = psycopg.connect(host=str(server.folder), user="admin", dbname=postgres_target.parameters["dbname"], autocommit=True)
-    with admin:
-        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()")
-        await recovered(db, 10)
-        assert not db.replaced.is_set()
-        admin.execute("UPDATE chatsvc_schema SET version = version + 1")
-        with pytest.raises(StoreUnavailable, match="newer version"):
-            await chat(db)
-        async with asyncio.timeout(15):
-            await db.replaced.wait()
-
-
 async def test_a_server_that_hangs_is_an_outage_within_ten_seconds(server: Postgres, db: PostgresDatabase) -> None:
     processes = server.processes()
     for process in processes:
@@ -91,27 +76,6 @@ async def test_a_server_that_is_started_anew_is_used_again(server: Postgres, db:
         await chat(db)
     server.start()
     await recovered(db, 20)
-
-
-async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Postgres, postgres_target: PostgresTarget) -> None:
-    db = await PostgresDatabase.open(postgres_target, readers=0, node=new_node())
-    await db.write(lambda connection: connection.execute("UPDATE chatsvc_schema SET version = 999"))
-    await db.close()
-    with pytest.raises(SchemaTooNew, match="install the newer chatsvc again"):
-        await PostgresDatabase.open(postgres_target, node=new_node())
-    other = server.target(server.new_database())
-    with psycopg.connect(host=str(server.folder), user="chatsvc", dbname=other.parameters["dbname"]) as connection:
-        connection.execute("CREATE TABLE orders (id int)")
-    with pytest.raises(StoreUnavailable, match="another program's tables"):
-        await PostgresDatabase.open(other, node=new_node())
-
-
-async def test_an_address_that_leads_nowhere_is_refused_in_one_line(postgres_target: PostgresTarget) -> None:
-    with pytest.raises(StoreUnavailable, match="does not exist") as caught:
-        await PostgresDatabase.open(
-            PostgresTarget({**postgres_target.parameters, "dbname": "missing"}, postgres_target.name), node=new_node()
-        )
-    assert "\n" not in str(caught.value)
 
 
 async def test_a_server_that_is_asked_for_as_writable_serves_readers_too(postgres_target: PostgresTarget) -> None:

@@ -86,30 +86,10 @@ async def test_units_that_come_while_a_process_waits_for_its_turn_join_its_trans
         assert len({*await asyncio.gather(first, *later)}) == 1
 
 
-async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> None:
-    processes = [await join(name) for name in ("one", "two", "three")]
-    await furnish(processes[0])
-    counts = await asyncio.gather(*(chat(processes[number % 3], user_id=f"visitor {number % 7}") for number in range(60)))
-    assert sorted(count.month_used for count in counts if count) == list(range(1, 61))
-
-
 async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) -> None:
     processes = [await join(name) for name in "abc"]
     attempts = await asyncio.gather(*(sessions.begin_attempt(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
     assert attempts.count(1) == 30 - EMAIL_FAILURES
-
-
-async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
-    processes = [await join(name) for name in ("one", "two", "three")]
-    await furnish(processes[0])
-    turns = [ConversationLocks(db, db.notices, lambda: START) for db in processes]
-    wanted = Allowance(0, 0, {}), NewTurn("account", START, "2026-11")
-    reservations = await asyncio.gather(*(turns[number % 3].reserve(*wanted) for number in range(1100)))
-    assert sum(reservation is not None for reservation in reservations) == new_account().messages_limit
-    first = reservations[0]
-    assert first is not None
-    await turns[0].release(first)
-    assert [await turn.reserve(*wanted) is not None for turn in turns] == [True, False, False]
 
 
 async def test_the_first_of_a_newer_version_migrates_and_the_older_ones_end(
