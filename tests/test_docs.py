@@ -288,18 +288,18 @@ def test_the_example_of_a_restore_works_on_another_machine(shop: Site, tmp_path:
 
 def test_the_example_of_a_webhook_body_equals_a_real_one() -> None:
     shown = json.loads(blocks("json", "webhooks")[0])
-    at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
-    request = Request(**{**shown["data"], "created_at": at})
-    sent = build_request(shown["event"], shown["delivery_id"], at, shown["bot_id"], shapes.request(request))
+    created_at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
+    request = Request(**{**shown["data"], "created_at": created_at})
+    sent = build_request(shown["event"], shown["delivery_id"], created_at, shown["bot_id"], shapes.request(request))
     assert json.dumps(shown) == json.dumps(json.loads(sent))  # in the same order, too
-    at = shown["data"]["created_at"] = round(datetime.fromisoformat(shown["data"]["created_at"]).timestamp() * 1000)
+    created_at = shown["data"]["created_at"] = round(datetime.fromisoformat(shown["data"]["created_at"]).timestamp() * 1000)
     second = json.loads(blocks("json", "webhooks")[1])
     appointment = second["data"]
     facts = {name: appointment[name] for name in ("message", "visitor_name", "visitor_email", "visitor_phone", "source_page_host")}
-    request = Request(appointment["request_id"], "appointment", "new", **facts, created_at=at)
+    request = Request(appointment["request_id"], "appointment", "new", **facts, created_at=created_at)
     starts_at = round(datetime.fromisoformat(appointment["appointment_at"]).timestamp() * 1000)
     times = (appointment["appointment_date"], appointment["appointment_time"])
-    assert list(shapes.appointment(Appointment(appointment["id"], request, "pending", *times, starts_at, at)).items()) == list(
+    assert list(shapes.appointment(Appointment(appointment["id"], request, "pending", *times, starts_at, created_at)).items()) == list(
         appointment.items()
     )
     (row,) = re.findall(r"^\| `request_type` \| string \| (.*); more may come \|$", PAGES["webhooks"], re.MULTILINE)

@@ -75,10 +75,10 @@ def read_text(path: Path) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         before = raw[: fault.start].decode("utf-8-sig", "replace")
-        raise ConfigError([ConfigFault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
+        raise ConfigError([ConfigFault(file, *_position(before), "not UTF-8: save the file with this encoding")]) from None
     # The pattern takes as long to compile as the rest of a small file to read, and hardly any file needs it.
     if not text.translate(_LINES).isprintable() and (odd := re.search(_UNPRINTABLE, text)):
-        position = _place(text[: odd.start()])
+        position = _position(text[: odd.start()])
         raise ConfigError([ConfigFault(file, *position, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
     return text
 
@@ -88,7 +88,7 @@ def why(fault: OSError) -> str:
     return (fault.strerror or type(fault).__name__).lower()
 
 
-def _place(before: str) -> tuple[int, int]:
+def _position(before: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 

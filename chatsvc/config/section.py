@@ -62,7 +62,7 @@ class Section:
     def __init__(self, source: Source, node: Node | None, path: str, *known: str) -> None:
         self.source = source
         self.path = path
-        self.place: Node = node or Scalar(0, 0)
+        self.node: Node = node or Scalar(0, 0)
         self.entries: dict[str, tuple[Scalar, Node]] = {}
         if not isinstance(node, Map):
             if node is not None and not (isinstance(node, Scalar) and node.null):
@@ -94,7 +94,7 @@ class Section:
 
     def refuse(self, message: str, key: str | None = None) -> None:
         """Note a fault at the key, or at the section as a whole."""
-        self.source.refuse(self.entries[key][0] if key else self.place, self._path(key) if key else self.path, message)
+        self.source.refuse(self.entries[key][0] if key else self.node, self._path(key) if key else self.path, message)
 
     def need(self, key: str, others: Sequence[str], message: str) -> None:
         """Note a fault at a key that is given without any of the others."""
@@ -108,7 +108,7 @@ class Section:
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
         """Yield the named maps under `key`; at least one is required."""
         table = self.section(key)
-        if isinstance(table.place, Map) and not table.place.items:
+        if isinstance(table.node, Map) and not table.node.items:
             self.refuse("expected at least one", key)
         for given, (key_position, value) in table.entries.items():
             try:
@@ -118,7 +118,7 @@ class Section:
                 continue
             if isinstance(value, Map):
                 section = Section(self.source, value, path, *known)
-                section.place = key_position
+                section.node = key_position
                 yield given, section
             else:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
@@ -180,7 +180,7 @@ class Section:
 
     def _secret_text(self, key: str, read: Callable[[str], T], default: str) -> T | None:
         """Read a text that may be absent: null, empty, or an unset environment variable."""
-        node = self.entries[key][1] if key in self.entries else Scalar(self.place.line, self.place.column, default, plain=False)
+        node = self.entries[key][1] if key in self.entries else Scalar(self.node.line, self.node.column, default, plain=False)
         if isinstance(node, Scalar):
             try:
                 if node.null or not self.source.expand(node.text)[0]:

@@ -37,7 +37,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "retention": _fields(config.retention),
         "egress": config.egress,
         "log": _fields(config.log),
-        "metrics": {"listen": _place(*config.metrics.listen) if config.metrics.listen else None},
+        "metrics": {"listen": _host_and_port(*config.metrics.listen) if config.metrics.listen else None},
     }
 
 
@@ -66,16 +66,16 @@ def _smtp(smtp: Smtp | None) -> dict[str, Any]:
 
 def _server(server: Server) -> dict[str, Any]:
     return {
-        "listen": f"unix:{server.socket}" if server.socket else _place(server.host, server.port),
+        "listen": f"unix:{server.socket}" if server.socket else _host_and_port(server.host, server.port),
         "public_url": server.public_url,
         "tls": _fields(server.tls or Tls, "cert_file", "key_file"),
         "acme": _fields(server.acme or Acme()),
-        "http_listen": _place(*server.http) if server.http else None,
+        "http_listen": _host_and_port(*server.http) if server.http else None,
         **_fields(server, "hsts_s", "trusted_proxies", "dashboard"),
     }
 
 
-def _place(host: str, port: int) -> str:
+def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

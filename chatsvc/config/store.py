@@ -48,29 +48,29 @@ def _address(text: str) -> PostgresSettings:
     match = _URL.fullmatch(text)
     if match is None or not text.isascii() or not text.isprintable():
         raise ValueError("expected postgresql://USER@HOST:PORT/DATABASE, such as postgresql://chatsvc@db.example.com/chatsvc")
-    user, password, places, database, query = match.groups()
+    user, password, addresses, database, query = match.groups()
     if password is not None:
         raise ValueError("expected a URL without a password: give that with password or password_file beside it")
 
     from urllib.parse import unquote
 
     parameters = _parameters(query)
-    if not places:
+    if not addresses:
         if "host" not in parameters:
             raise ValueError("expected a host, or the folder of a Unix socket: postgresql://USER@/DATABASE?host=/run/postgresql")
         hosts, ports = parameters["host"], _PORT
     elif "host" in parameters:
         raise ValueError("expected one host, not another one after the question mark")
     else:
-        hosts, ports = _places(places)
+        hosts, ports = _hosts_and_ports(addresses)
     chosen = {**parameters, "host": hosts, "port": ports, "user": unquote(user), "dbname": unquote(database)}
     return PostgresSettings(text, chosen, None)
 
 
-def _places(places: str) -> tuple[str, str]:
+def _hosts_and_ports(addresses: str) -> tuple[str, str]:
     """Return hosts and ports, each with commas between them."""
     hosts = []
-    for address in places.split(","):
+    for address in addresses.split(","):
         match = _HOST.fullmatch(address)
         if match is None or not 1 <= int(match[3] or _PORT) <= 65535:
             raise ValueError('expected HOST or HOST:PORT, such as db.example.com:5432 or "[::1]:5432", several with commas between them')

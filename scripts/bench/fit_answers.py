@@ -48,9 +48,9 @@ def variants(entries: list[Entry], questions: list[Question], chance: random.Ran
     """Yield a business whole, as a document, with fewer entries, and as sections."""
     yield entries, questions
     yield [entry._replace(alt=()) for entry in entries], questions
-    kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
-    fewer = [entry._replace(alt=tuple(chance.sample(entry.alt, min(3, len(entry.alt))))) for entry in entries if entry.id in kept]
-    yield fewer, [Question(asked.text, asked.expected if asked.expected in kept else None, asked.kind) for asked in questions]
+    remaining = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
+    fewer = [entry._replace(alt=tuple(chance.sample(entry.alt, min(3, len(entry.alt))))) for entry in entries if entry.id in remaining]
+    yield fewer, [Question(asked.text, asked.expected if asked.expected in remaining else None, asked.kind) for asked in questions]
     mixed = chance.sample(entries, len(entries))
     parts = [mixed[start : start + ANSWERS] for start in range(0, len(mixed), ANSWERS)]
     holder = {entry.id: str(number) for number, part in enumerate(parts) for entry in part}
@@ -68,16 +68,19 @@ def rows() -> Iterator[Row]:
         if judging.part(name) == judging.HELD_OUT:
             continue
         entries, questions = judging.business(name, language)
-        answers = {one.text: next((entry.answer for entry in entries if entry.id == one.expected), "") for one in questions}
+        answers = {question.text: next((entry.answer for entry in entries if entry.id == question.expected), "") for question in questions}
         for number, (its, asked) in enumerate(variants(entries, questions, chance)):
             index = KnowledgeIndex(its, language)
-            for one in asked:
-                question, judged, _ = index.judge(one.text)
+            for given in asked:
+                question, judged, _ = index.judge(given.text)
                 right = [
-                    [found_id == one.expected and (number < 3 or part.part.own in answers[one.text]) for part in found.prepared.parts]
-                    for found, found_id in ((found, index.entries[found.number].id) for found in judged)
+                    [
+                        entry_id == given.expected and (number < 3 or part.part.own in answers[given.text])
+                        for part in candidate.prepared.parts
+                    ]
+                    for candidate, entry_id in ((candidate, index.entries[candidate.number].id) for candidate in judged)
                 ]
-                weight = (TUNED if judging.part(name) == "tuned on" else 1.0) * (FOREIGN if one.expected is None else 1.0)
+                weight = (TUNED if judging.part(name) == "tuned on" else 1.0) * (FOREIGN if given.expected is None else 1.0)
                 if judged:
                     yield Row(weight, question, judged, right)
     for name in judging.SEEN_REPLIES:
@@ -85,7 +88,7 @@ def rows() -> Iterator[Row]:
         index = KnowledgeIndex(entries, name.rpartition(".")[2])
         for reply in replies:
             question, judged, _ = index.judge(reply.text, subject=reply.subject)
-            right = [[reply.expects(part.part.fact.text) for part in found.prepared.parts] for found in judged]
+            right = [[reply.expects(part.part.fact.text) for part in candidate.prepared.parts] for candidate in judged]
             if judged:
                 yield Row(REPLY, question, judged, right, partial(_tells, index, question, reply))
 
@@ -99,12 +102,12 @@ def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequen
     weights, mean, square = [0.0] * len(names), [0.0] * len(names), [0.0] * len(names)
     for step in range(1, steps + 1):
         rate = RATE * (1.0 if step < 0.6 * steps else 0.3)
-        for place, value in enumerate(slope(weights)):
-            mean[place] = 0.9 * mean[place] + 0.1 * value
-            square[place] = 0.99 * square[place] + 0.01 * value * value
-            weights[place] += rate * (mean[place] / (1 - 0.9**step)) / (math.sqrt(square[place] / (1 - 0.99**step)) + 1e-8)
-            if names[place] not in EITHER:
-                weights[place] = min(weights[place], 0.0) if names[place] in AGAINST else max(weights[place], 0.0)
+        for index, value in enumerate(slope(weights)):
+            mean[index] = 0.9 * mean[index] + 0.1 * value
+            square[index] = 0.99 * square[index] + 0.01 * value * value
+            weights[index] += rate * (mean[index] / (1 - 0.9**step)) / (math.sqrt(square[index] / (1 - 0.99**step)) + 1e-8)
+            if names[index] not in EITHER:
+                weights[index] = min(weights[index], 0.0) if names[index] in AGAINST else max(weights[index], 0.0)
     return weights
 
 
@@ -113,8 +116,8 @@ def fit_evidence(given: Sequence[Row]) -> list[float]:
     for row in given:
         facts = [
             pair
-            for found, right in zip(row.entries, row.right, strict=True)
-            for pair in zip(right, found.evidence, found.scores, strict=True)
+            for candidate, right in zip(row.entries, row.right, strict=True)
+            for pair in zip(right, candidate.evidence, candidate.scores, strict=True)
         ]
         facts.sort(key=lambda pair: (not pair[0], -pair[2]))
         if facts[0][0]:
@@ -140,9 +143,9 @@ def fit_signs(given: Sequence[Row], weights: Sequence[float]) -> list[float]:
     evidence.WEIGHTS = tuple(weights)
     learnt = []
     for row in given:
-        entries = [one._replace(scores=tuple(map(evidence.score, one.evidence))) for one in row.entries]
-        order = sorted(range(len(entries)), key=lambda place: -entries[place].score)
-        judged = [entries[place] for place in order]
+        entries = [entry._replace(scores=tuple(map(evidence.score, entry.evidence))) for entry in row.entries]
+        order = sorted(range(len(entries)), key=lambda index: -entries[index].score)
+        judged = [entries[index] for index in order]
         is_right = row.tells(judged[0]) if row.tells else row.right[order[0]][judged[0].best]
         learnt.append((row.weight, (1.0, *evidence.signs(row.asked, judged)), is_right))
 

@@ -74,7 +74,7 @@ async def bench() -> Report:
         os.sched_setaffinity(0, {LOAD_CORE})
         here, there = stack.enter_context(instances(2))
         move(there, server)
-        services = [start(stack, "product", one) for one in (here, there)]
+        services = [start(stack, "product", instance) for instance in (here, there)]
         kinds = {"POST /messages": 0.5, "GET /conversations?limit=20": 0.8, "GET /chatbots": 0.8}
         for name, bar in kinds.items():
             path = name.removeprefix("GET ")

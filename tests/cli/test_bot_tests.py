@@ -40,7 +40,7 @@ def folder_of(path: Path, bot: str = BOT) -> Path:
     return folder
 
 
-def made(site: Site, folder: Path, account: str) -> str:
+def bot_of(site: Site, folder: Path, account: str) -> str:
     """A bot as the folder has it; its id."""
     bot = site.bot(account)
     site.json("bot", "apply", bot, str(folder / "salon.yaml"))
@@ -71,7 +71,7 @@ def test_tests_run_from_a_file_without_an_installation_and_a_failing_one_says_wh
 
 
 def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, tmp_path: Path) -> None:
-    bot = made(site, folder_of(tmp_path), site.account())
+    bot = bot_of(site, folder_of(tmp_path), site.account())
     results = site.json("knowledge", "test", bot)
     assert [result["passed"] for result in results] == [True, True, True]
     assert site.json("bot", "show", bot)["messages_used"] == 0
@@ -94,7 +94,7 @@ def test_a_test_asks_the_dialogue_that_answers_visitors(tmp_path: Path) -> None:
     site, folder = Site(tmp_path), folder_of(tmp_path, BOT + tests + "opening_hours: Mo-Fr 09:00-18:00\n")
     with site.serve() as serving:
         account = site.account()
-        bot, token = made(site, folder, account), site.key(account)
+        bot, token = bot_of(site, folder, account), site.key(account)
         results, refused = site.json("knowledge", "test", bot), list[bool]()
         assert json.loads(run("knowledge", "test", "--file", str(folder / "salon.yaml"), "--json").out) == results
         for result in results:
@@ -122,7 +122,7 @@ def test_a_file_may_name_knowledge_of_the_current_folder(tmp_path: Path) -> None
 
 def test_apply_with_test_refuses_a_file_whose_tests_fail(site: Site, tmp_path: Path) -> None:
     account, folder = site.account(), folder_of(tmp_path)
-    bot = made(site, folder, account)
+    bot = bot_of(site, folder, account)
     before = site.json("bot", "show", bot)
     (folder / "salon.yaml").write_text(FAILING + "greeting: Hello\n", encoding="utf-8")
     done = site.run("bot", "apply", bot, str(folder / "salon.yaml"), "--test")

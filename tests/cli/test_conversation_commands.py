@@ -200,10 +200,10 @@ def test_the_line_of_a_record_that_is_refused_is_named(exported: tuple[Path, dic
         ("message", "conversation_id", "00000000-0000-4000-8000-000000000000"),
         ("usage", "bot_id", "00000000-0000-4000-8000-000000000000"),
     ):
-        at = kinds.index(kind) + 1
-        changed = json.dumps([kind, {**json.loads(lines[at])[1], field: value}]).encode()
-        file.write_bytes(_with_end([*lines[:at], changed, *lines[at + 1 :]]))
-        assert f"line {at + 1}: " in fresh.refused("account", "import", file)
+        number = kinds.index(kind) + 1
+        changed = json.dumps([kind, {**json.loads(lines[number])[1], field: value}]).encode()
+        file.write_bytes(_with_end([*lines[:number], changed, *lines[number + 1 :]]))
+        assert f"line {number + 1}: " in fresh.refused("account", "import", file)
     assert fresh.json("account", "list") == []
     # Nothing of them is in the store either.
     assert {bot["name"] for bot in fresh.json("bot", "list")} == set()

@@ -35,25 +35,25 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Site:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """An installation where all is well, to be copied."""
-    made = Site(tmp_path_factory.mktemp("made"))
-    made.bot(made.account())
-    return made
+    template = Site(tmp_path_factory.mktemp("template"))
+    template.bot(template.account())
+    return template
 
 
 @pytest.fixture
-def site(made: Site, tmp_path: Path) -> Iterator[Site]:
+def site(template: Site, tmp_path: Path) -> Iterator[Site]:
     """An installation where all is well, to plant a fault in."""
     copy = Site(tmp_path)
     copy.config.write_text(copy.config.read_text().replace(":0", f":{_free_port()}"))
-    shutil.copytree(made.data, copy.data)
+    shutil.copytree(template.data, copy.data)
     yield copy
     if copy.folder != tmp_path:
         shutil.rmtree(copy.folder)
 
 
-def found(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
+def findings(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
     """The findings of doctor, by the name of the check."""
     owner = site.data.stat().st_uid if site.data.exists() else 0
     if owner == ANOTHER:
@@ -166,7 +166,7 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
     "a newer database": (lambda site: _sql(site, "PRAGMA user_version = 999"), "database", "newer chatsvc"),
     "no master key": (lambda site: site.master_key.unlink(), "master key", "is not there"),
     "half a master key": (lambda site: site.master_key.write_text("abc"), "master key", "does not hold a master key"),
-    "another master key": (lambda site: site.master_key.write_text("ab" * 32), "master key", "not the one this database was made with"),
+    "another master key": (lambda site: site.master_key.write_text("ab" * 32), "master key", "not the one this database was template with"),
     "a master key that others may read": (lambda site: site.master_key.chmod(0o644), "master key", "others may read"),
     "a clock that is behind": (
         lambda site: _sql(site, "UPDATE accounts SET updated_at = :1", TOMORROW_MS), "clock", "but something happened here",
@@ -198,9 +198,9 @@ TAKES_ROOT = (_somebody_elses_file, _not_the_owners, _owner_may_not_write, _owne
 
 
 def test_a_healthy_installation_has_no_fault(site: Site) -> None:
-    assert set(found(site, "warning")) == {"knowledge", "service", "backups"}
+    assert set(findings(site, "warning")) == {"knowledge", "service", "backups"}
     with site.serve():
-        assert "service" not in found(site, "warning")
+        assert "service" not in findings(site, "warning")
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -211,21 +211,21 @@ def test_a_planted_fault_is_named_with_its_remedy(planted: str, site: Site, monk
             pytest.skip("only root can give a file away")
         for_everybody(monkeypatch)
     plant(site)
-    faults = found(site)
+    faults = findings(site)
     assert words in faults[name]["found"]
 
 
 def test_a_port_that_is_taken_is_told(site: Site) -> None:
     port = int(site.config.read_text().split("127.0.0.1:")[1].split("}")[0])
     with socket.create_server(("127.0.0.1", port)):
-        assert "in use" in found(site)["listener"]["found"]
+        assert "in use" in findings(site)["listener"]["found"]
 
 
 def test_a_full_disk_is_told(site: Site) -> None:
     moved = site.data.rename(site.folder / "kept")
     with small_disk(site.data) as disk:
         shutil.copytree(moved, disk, dirs_exist_ok=True)
-        assert "0.0 GiB free" in found(site)["disk"]["found"]
+        assert "0.0 GiB free" in findings(site)["disk"]["found"]
 
 
 def test_little_room_for_temporary_files_is_told(site: Site) -> None:
@@ -239,13 +239,13 @@ def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: s
     port = site.config.read_text().split("127.0.0.1:")[1].split("}")[0]
     address = public_url.replace("PORT", port)
     site.config.write_text(site.config.read_text().replace("listen:", f'public_url: "{address}", listen:'))
-    assert address in found(site, "warning")["public_url"]["found"]
+    assert address in findings(site, "warning")["public_url"]["found"]
 
 
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
     _asks(site, f"http://127.0.0.1:{_free_port()}")
     _add(site, "egress: none\n")
-    assert "model server" not in found(site, "warning")
+    assert "model server" not in findings(site, "warning")
 
 
 async def _without_a_list(server: ModelServer, request: web.Request) -> web.StreamResponse:
@@ -274,7 +274,7 @@ def test_the_model_server_is_asked_an_empty_question_and_for_its_models(site: Si
 
     with ModelThread(step) as model:
         _asks(site, model.url)
-        check = found(site, state)["model server"]
+        check = findings(site, state)["model server"]
     assert asked[0] == ("POST", "/v1/messages", "Bearer sk-x", b"{}")
     assert asked[1:] in ([], [("GET", "/v1/models", "Bearer sk-x", b"")])
     assert words in check["found"]
@@ -286,25 +286,25 @@ def test_a_platform_is_asked_for_the_model_and_says_which_packages_it_lacks(site
         _asks(site, f"{model.url}")
         text = site.config.read_text()
         site.config.write_text(text.replace("{anthropic: {", "{anthropic: {platform: bedrock, region: r, "))
-        assert found(site, "ok")["model server"]["found"] == model.url
+        assert findings(site, "ok")["model server"]["found"] == model.url
         site.config.write_text(
             text.replace("{anthropic: {", "{anthropic: {platform: bedrock, region: r, ").replace("api_key: sk-x", "api_key: null")
         )
-        check = found(site)["model server"]
+        check = findings(site)["model server"]
     assert ("bedrock needs packages" in check["found"], check["remedy"]) == (True, "pip install 'chatsvc[bedrock]'")
 
 
 def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site) -> None:
     others = "webhook 0, acme 0, telegram 0, whatsapp 0, mail 0, website 0"
     with site.serve():
-        assert found(site, "ok")["egress"]["found"] == f"connections opened since the service started: model 0, {others}"
+        assert findings(site, "ok")["egress"]["found"] == f"connections opened since the service started: model 0, {others}"
     _asks(site, f"http://127.0.0.1:{_free_port()}")
     _add(site, "egress: none\n")
     account = site.account()
     bot, key = site.bot(account), site.key(account)
     with site.serve() as serving:
         assert serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"}).json["reason"] == "unreachable"
-        egress = found(site, "ok")["egress"]["found"]
+        egress = findings(site, "ok")["egress"]["found"]
     assert egress == f"connections refused (egress: none) since the service started: model 1, {others}"
 
 
@@ -312,7 +312,7 @@ def test_a_service_that_hangs_is_told(site: Site) -> None:
     with site.serve() as serving:
         serving.process.send_signal(signal.SIGSTOP)
         try:
-            assert "has not answered" in found(site)["service"]["found"]
+            assert "has not answered" in findings(site)["service"]["found"]
         finally:
             serving.process.send_signal(signal.SIGCONT)
 
@@ -355,5 +355,5 @@ def test_a_database_that_was_replaced_under_the_running_service_is_a_fault_withi
         deadline = time.monotonic() + 10
         while site.run("doctor").status == 0:
             assert time.monotonic() < deadline
-        assert "chatsvc.db was removed or replaced" in found(site)["store"]["found"]
+        assert "chatsvc.db was removed or replaced" in findings(site)["store"]["found"]
         assert "removed or replaced" in site.refused("account", "create", "Another")

@@ -34,7 +34,7 @@ EVERY = dict(tree(chatsvc))
 each = pytest.mark.parametrize("path", EVERY, ids=" ".join)
 
 
-def told(path: tuple[str, ...]) -> str:
+def help_of(path: tuple[str, ...]) -> str:
     """The output of a command's own `--help`."""
     command = EVERY[path] if path else chatsvc
     return command.get_help(click.Context(command, info_name=" ".join(("chatsvc", *path)), terminal_width=100))
@@ -63,12 +63,12 @@ def test_a_command_says_in_a_line_what_it_does_then_more_then_shows_how(path: tu
     assert len(" ".join(paragraphs[0].split())) <= 130
     assert paragraphs[0].rstrip().endswith(".")
     assert len(paragraphs) >= 3, "a line, a paragraph, examples"
-    assert examples(told(path))
+    assert examples(help_of(path))
 
 
 @each
 def test_the_examples_are_of_that_command_and_its_options(path: tuple[str, ...]) -> None:
-    own = [line for line in examples(told(path)) if "chatsvc " in line]
+    own = [line for line in examples(help_of(path)) if "chatsvc " in line]
     shown = []
     for line in own:
         words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"').split(" > ")[0].split(" | ")[0].split(" || ")[0])
@@ -99,7 +99,7 @@ def test_every_command_that_has_something_to_tell_tells_it_as_json() -> None:
 
 
 def test_the_program_itself_shows_how_it_is_used_and_tells_of_its_exit_status_and_environment() -> None:
-    text = told(())
+    text = help_of(())
     for line in examples(text):
         if line.startswith("chatsvc "):
             assert command_of(shlex.split(line)[1:])
@@ -120,13 +120,13 @@ def test_the_manual_page_has_every_command_with_its_examples_and_options(capsys:
     page = capsys.readouterr().out.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
     for path, command in EVERY.items():
         (part,) = re.findall(rf"^\.SS {' '.join(path)} \[OPTIONS\](.*?)(?=^\.SS |\Z)", page, re.DOTALL | re.MULTILINE)
-        assert all(line in part for line in examples(told(path)))
+        assert all(line in part for line in examples(help_of(path)))
         assert all(option.opts[-1] in part for option in command.params if isinstance(option, click.Option) and "--json" not in option.opts)
 
 
 def test_no_help_wants_more_room_than_a_screen_of_120_columns() -> None:
     for path in EVERY:
-        assert max(map(len, told(path).splitlines())) <= 120, path
+        assert max(map(len, help_of(path).splitlines())) <= 120, path
 
 
 def groups(group: click.Group) -> Iterator[click.Group]:

@@ -88,32 +88,32 @@ def test_every_change_is_in_force_from_the_very_next_request_on(fresh: Site) -> 
     bot, key = fresh.bot(account), fresh.key(account)
     message = {"chatbot_id": bot, "message": "Merhaba"}
 
-    def told(method: str = "GET", path: str = "/chatbots", body: object = None) -> tuple[int, str | None]:
+    def answered(method: str = "GET", path: str = "/chatbots", body: object = None) -> tuple[int, str | None]:
         answer = serving.ask(key, method, path, body)
         return answer.status, answer.json.get("error")
 
     with fresh.serve() as serving:
-        assert told() == (200, None)
+        assert answered() == (200, None)
         fresh.json("account", "set", account, "--plan", "business")
-        assert told() == (403, "plan_upgrade_required")
+        assert answered() == (403, "plan_upgrade_required")
         fresh.json("account", "set", account, "--plan", "none")
-        assert told() == (403, "plan_required")
+        assert answered() == (403, "plan_required")
         fresh.json("account", "set", account, "--plan", "enterprise", "--messages-limit", "0")
-        assert told("POST", "/messages", message) == (402, "message_quota_exceeded")
+        assert answered("POST", "/messages", message) == (402, "message_quota_exceeded")
         fresh.json("account", "set", account, "--credits", "5", "--status", "paused")
-        assert told("POST", "/messages", message) == (402, "message_quota_exceeded")
+        assert answered("POST", "/messages", message) == (402, "message_quota_exceeded")
         fresh.json("account", "set", account, "--status", "trialing")
         fresh.json("bot", "deactivate", bot)
-        assert told("POST", "/messages", message) == (409, "chatbot_inactive")
+        assert answered("POST", "/messages", message) == (409, "chatbot_inactive")
         fresh.json("bot", "activate", bot)
-        assert told("POST", "/messages", message) in {(200, None), (502, "assistant_unavailable")}
+        assert answered("POST", "/messages", message) in {(200, None), (502, "assistant_unavailable")}
         second = fresh.bot(account)
-        assert told("GET", f"/chatbots/{second}") == (200, None)
+        assert answered("GET", f"/chatbots/{second}") == (200, None)
         fresh.json("bot", "set", second, "--name", "Renamed")
         assert serving.ask(key, "GET", f"/chatbots/{second}").json["data"]["name"] == "Renamed"
         assert [b["name"] for b in serving.ask(key, "GET", "/chatbots").json["data"]] == ["Renamed", "Desk"]
         fresh.json("account", "delete", account, "--yes")
-        assert told() == (401, "account_not_found")
+        assert answered() == (401, "account_not_found")
 
 
 def test_a_revoked_key_is_refused_from_the_very_next_request_on(fresh: Site) -> None:
