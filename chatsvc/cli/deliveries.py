@@ -84,7 +84,7 @@ def show_delivery(delivery: ReceivedDelivery, *, as_json: bool) -> None:
     echo(f"  {delivery.size} bytes that are no JSON" if delivery.envelope is None else to_json(delivery.envelope, indent=2))
 
 
-def _stop_event() -> asyncio.Event:
+def stop_event() -> asyncio.Event:
     """Return an event that SIGINT and SIGTERM set."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -94,7 +94,7 @@ def _stop_event() -> asyncio.Event:
 
 async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
     """Receive, verify and print until SIGINT or SIGTERM."""
-    stop = _stop_event()
+    stop = stop_event()
     async with Receiver(key, partial(show_delivery, as_json=as_json)).listening(port, certificate) as url:
         echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
         await stop.wait()
@@ -102,7 +102,7 @@ async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *,
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
     """Post the events of `fetch`, page by page. Raises CommandError at the first that the receiver refuses."""
-    stop, after, outcomes = _stop_event(), 0, list[dict[str, Any]]()
+    stop, after, outcomes = stop_event(), 0, list[dict[str, Any]]()
     error: str | None = None
     # The operator names this receiver: neither `egress: none` nor the guard applies.
     async with open_session(Egress(), "webhook", tls) as session:

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import shlex
-import signal
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -19,7 +18,7 @@ from aiohttp import ClientSession
 
 from chatsvc import config, log, samples
 from chatsvc.app import App
-from chatsvc.cli.deliveries import ReceivedDelivery, Receiver
+from chatsvc.cli.deliveries import ReceivedDelivery, Receiver, stop_event
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
 from chatsvc.config import Config
@@ -53,9 +52,7 @@ def demo(once: bool, as_json: bool) -> None:
 
 
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = stop_event()
     say("Starting a throw-away instance ...", {"event": "starting"})
     certificate = folder / "cert.pem", folder / "key.pem"
     for file, pem in zip(certificate, self_signed(["127.0.0.1"], days=1), strict=True):

@@ -145,14 +145,17 @@ config = group("config")
 
 @command(config, "show")
 def show_config(ctx: click.Context, as_json: bool) -> None:
-    from chatsvc.config.shown import as_document, as_yaml
+    import yaml
+
+    from chatsvc.config.shown import as_document
 
     loaded = load_config(ctx)
     document = as_document(loaded)
     if as_json:
         show({"config": str(loaded.path) if loaded.path else None, **document}, True)
     else:
-        echo(f"# {(loaded.path and one_line(loaded.path)) or 'no file: everything is the default'}\n{as_yaml(document)}", nl=False)
+        origin = one_line(loaded.path) if loaded.path else "no file: everything is the default"
+        echo(f"# {origin}\n{yaml.safe_dump(document, sort_keys=False, allow_unicode=True)}", nl=False)
 
 
 @command(None, "usage", "[account]", *options(days=(click.IntRange(1, 90), 30), quality=bool, bot=BOT))

@@ -1,10 +1,7 @@
 """Effective configuration in the shape of its file, with defaults filled in and secrets masked."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
-
-import yaml
 
 from chatsvc.config.load import PRICES, STARTTLS, TEAM
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
@@ -77,10 +74,6 @@ def _server(server: Server) -> dict[str, Any]:
 
 def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def as_yaml(document: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
 
 
 def _interval(seconds: float | None) -> str | None:
