@@ -83,7 +83,17 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
             webhook = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
             receiver.key = webhook.signing_key or ""
             await _talk(bot, send, say)
-        await _await_webhook(deliveries, say)
+        try:
+            delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
+        except TimeoutError:
+            raise CommandError(f"the demo's webhook did not arrive within {WEBHOOK_S:.0f} s") from None
+        if not delivery.valid:
+            raise CommandError("the demo's webhook arrived with a wrong signature")
+        record = delivery.envelope["data"]
+        say(
+            f"\nThe webhook {delivery.event} arrived, its signature is right: {record['visitor_name']}, {record['visitor_email']}",
+            {"event": "webhook", "valid": True, "body": delivery.envelope},
+        )
         link = None if once else (await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")).link
         _go_on(app.url, bot, key, link, say)
         if not once:
@@ -114,20 +124,6 @@ async def _talk(bot: str, send: Send, say: Say) -> None:
         data = answer["data"]
         reply = data["reply"].replace("\n", "\n    ")
         say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
-
-
-async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) -> None:
-    try:
-        delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
-    except TimeoutError:
-        raise CommandError(f"the demo's webhook did not arrive within {WEBHOOK_S:.0f} s") from None
-    if not delivery.valid:
-        raise CommandError("the demo's webhook arrived with a wrong signature")
-    record = delivery.envelope["data"]
-    say(
-        f"\nThe webhook {delivery.event} arrived, its signature is right: {record['visitor_name']}, {record['visitor_email']}",
-        {"event": "webhook", "valid": True, "body": delivery.envelope},
-    )
 
 
 def _go_on(app_url: str, bot: str, key: str, link: str | None, say: Say) -> None:

@@ -82,14 +82,14 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        return not (isinstance(node := self._node(key), Scalar) and node.null)
+        return not (isinstance(node := self._value_node(key), Scalar) and node.null)
 
-    def _node(self, key: str) -> Node:
+    def _value_node(self, key: str) -> Node:
         return self.entries[key][1] if key in self.entries else _NOTHING
 
     def writes_out(self, key: str) -> bool:
         """Return whether the value stands in the file itself, not in an environment variable."""
-        node = self._node(key)
+        node = self._value_node(key)
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
     def refuse(self, message: str, key: str | None = None) -> None:

@@ -166,7 +166,7 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
     "a newer database": (lambda site: _sql(site, "PRAGMA user_version = 999"), "database", "newer chatsvc"),
     "no master key": (lambda site: site.master_key.unlink(), "master key", "is not there"),
     "half a master key": (lambda site: site.master_key.write_text("abc"), "master key", "does not hold a master key"),
-    "another master key": (lambda site: site.master_key.write_text("ab" * 32), "master key", "not the one this database was template with"),
+    "another master key": (lambda site: site.master_key.write_text("ab" * 32), "master key", "not the one this database was made with"),
     "a master key that others may read": (lambda site: site.master_key.chmod(0o644), "master key", "others may read"),
     "a clock that is behind": (
         lambda site: _sql(site, "UPDATE accounts SET updated_at = :1", TOMORROW_MS), "clock", "but something happened here",
