@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Site
+from tests.cli.support import BOTH, Site
 
 
-@pytest.fixture(scope="session", params=["alone", "served"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run commands without a service in tests that do not choose: each of them starts several commands."""
+    if "site" in metafunc.fixturenames and BOTH.mark not in metafunc.definition.own_markers:
+        metafunc.parametrize("site", ["alone"], indirect=True)
+
+
+@pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Two shared installations, one of them served. Each test makes its own accounts."""
+    """Two shared installations, "alone" and "served". Each test makes its own accounts."""
     shared = Site(tmp_path_factory.mktemp(request.param))
     # So that no test of the shared installation is the one with the only account.
     shared.account("first of all")

@@ -32,8 +32,8 @@ from tests.cli.forked import Command, forks
 CHATSVC = (sys.executable, "-m", "chatsvc")
 PATIENCE_S = 30
 NOBODY = 65534
-# For rules that are the same with a service: each of their tests starts several commands.
-WITHOUT_A_SERVICE = pytest.mark.parametrize("site", ["alone"], indirect=True)
+# For what a command does by itself and what a service does for it.
+BOTH = pytest.mark.parametrize("site", ["alone", "served"], indirect=True)
 Preparation = Callable[[], None]
 
 

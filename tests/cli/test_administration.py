@@ -10,9 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.cli.support import Site, environment, run, usage_error
+from tests.cli.support import BOTH, Site, environment, run, usage_error
 from tests.cli.test_conversation_commands import talk
 from tests.store.inspection import query
 
@@ -28,6 +26,7 @@ def address() -> str:
     return f"{uuid.uuid4().hex[:12]}@example.com"
 
 
+@BOTH
 def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     account, other, email = site.account(), site.account(), address()
     created = site.json("operator", "add", email.upper(), "--account", account, "--role", "editor", "--name", "Ada", "--language", "en")
@@ -63,7 +62,6 @@ def test_operators_are_added_listed_changed_and_removed(site: Site) -> None:
     assert site.refused("operator", "link", email) == f"there is no operator {email}"
 
 
-@pytest.mark.parametrize("site", ["alone"], indirect=True)
 def test_refusals_say_what_to_do(site: Site) -> None:
     account, email = site.account(), address()
     site.json("operator", "add", email, "--account", account, "--role", "reader")
@@ -110,6 +108,7 @@ def test_an_export_leaves_operators_out_and_a_backup_keeps_them_without_sessions
     assert query(fresh.data / "chatsvc.db", "SELECT count(*) FROM operator_links") == [(0,)]
 
 
+@BOTH
 def test_a_widget_is_set_listed_shown_paused_resumed_and_removed(site: Site) -> None:
     bot = site.bot(site.account())
     channel = site.json(
@@ -194,6 +193,7 @@ def stored(site: Site) -> str:
     return repr(query(site.data / "chatsvc.db", "SELECT * FROM audit_records"))
 
 
+@BOTH
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:
     account = site.account("Selin's Bakery")
     bot = site.bot(account, instructions="answer with pistachio")
@@ -234,6 +234,7 @@ def test_acts_since_a_time_are_shown_to_people_as_a_table(site: Site) -> None:
     assert row.split()[1:] == [str(os.getuid()), "account.create", "done", "id", account]
 
 
+@BOTH
 def test_a_rotation_tells_what_it_did_and_shows_no_key(site: Site, tmp_path: Path) -> None:
     bot = site.bot(site.account())
     site.json("webhook", "set", bot, "--pull", "--event", "request.created")

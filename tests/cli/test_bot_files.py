@@ -7,7 +7,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from tests.cli.support import WITHOUT_A_SERVICE, Site
+from tests.cli.support import BOTH, Site
 
 GOOD = """name: Otel Deniz
 opening_hours: "her gün 9-22"
@@ -55,6 +55,7 @@ def exported(site: Site, bot: str) -> str:
     return text
 
 
+@BOTH
 def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Site, bot: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
@@ -80,7 +81,6 @@ def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Si
     assert site.json("bot", "apply", bot, str(file)) == {**first, "closed": [], "updated_at": ANY}
 
 
-@WITHOUT_A_SERVICE
 def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, bot: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.yaml"
     before = exported(site, bot)
@@ -101,7 +101,6 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, bot: 
     assert site.run("bot", "apply", bot, str(file), "--dry-run").status == 1
 
 
-@WITHOUT_A_SERVICE
 def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, bot: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.yaml"
     before = site.json("bot", "show", bot)
@@ -116,7 +115,6 @@ def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed
     assert site.json("bot", "show", bot) == before
 
 
-@WITHOUT_A_SERVICE
 def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, bot: str, tmp_path: Path) -> None:
     file = tmp_path / "bot.yaml"
     for text in ("a: [", "- a\n- b\n", "texts: [x]\nforms: {appointment: [1]}\nclosed: {a: b}\nname: [1]\n"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.cli import bot_folder
-from tests.cli.support import WITHOUT_A_SERVICE, Site
+from tests.cli.support import BOTH, Site
 from tests.cli.test_bot_tests import BOT, FAILING, FAQ, folder_of
 
 
@@ -25,6 +25,7 @@ def bot_of(site: Site, account: str) -> str:
     return identity
 
 
+@BOTH
 def test_a_folder_is_synced_once_and_then_nothing_changes(site: Site, tmp_path: Path) -> None:
     account, folder = site.account(), folder_of(tmp_path)
     (folder / "notes.yaml").write_text("timezone: Europe/Istanbul\n", encoding="utf-8")  # without a name: no bot
@@ -46,7 +47,6 @@ def test_a_folder_is_synced_once_and_then_nothing_changes(site: Site, tmp_path: 
     assert "Salon  none" in site.run("bot", "sync", str(folder), "--account", account).out
 
 
-@WITHOUT_A_SERVICE
 def test_a_changed_folder_updates_settings_and_knowledge_and_keeps_the_rest(site: Site, tmp_path: Path) -> None:
     account, folder = site.account(), folder_of(tmp_path)
     (folder / "kb" / "more.md").write_text("## Do you take cards?\n\nYes, all cards.\n", encoding="utf-8")
@@ -68,7 +68,6 @@ def test_a_changed_folder_updates_settings_and_knowledge_and_keeps_the_rest(site
     assert site.refused_with("knowledge", "test", bot)[0]["reply"] == "A haircut is 450 TL."
 
 
-@WITHOUT_A_SERVICE
 def test_a_failing_test_alone_fails_the_check(site: Site, tmp_path: Path) -> None:
     account, folder = site.account(), folder_of(tmp_path, FAILING)
     synced(site, folder, account)
@@ -99,7 +98,6 @@ def test_a_pattern_of_many_folders_looks_at_each_folder_once(tmp_path: Path, mon
     assert len(looked) <= 16 * 14
 
 
-@WITHOUT_A_SERVICE
 def test_prune_removes_entries_of_files_that_are_gone_and_no_others(site: Site, tmp_path: Path) -> None:
     account, folder = site.account(), folder_of(tmp_path)
     (folder / "kb" / "more.md").write_text("## Do you take cards?\n\nYes, all cards.\n", encoding="utf-8")
@@ -146,7 +144,6 @@ def _written(name: str, content: bytes) -> Callable[[Path], object]:
         *((_linked(path), ["symbolic link"]) for path in ("evil.yaml", "kb/evil.md", "sub")),
     ],
 )
-@WITHOUT_A_SERVICE
 def test_a_fault_in_one_file_changes_nothing(site: Site, tmp_path: Path, spoil: Callable[[Path], object], says: list[str]) -> None:
     account, folder = site.account(plan="free"), folder_of(tmp_path)
     spoil(folder)

@@ -6,7 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from tests.cli.support import Site, run
+from tests.cli.support import BOTH, Site, run
 
 FAQ = """## How much is a haircut?
 
@@ -70,6 +70,7 @@ def test_tests_run_from_a_file_without_an_installation_and_a_failing_one_says_wh
     assert "the reply lacks '450 TL'" in table.out
 
 
+@BOTH
 def test_the_running_bot_is_tested_and_nothing_is_stored_or_charged(site: Site, tmp_path: Path) -> None:
     bot = bot_of(site, folder_of(tmp_path), site.account())
     results = site.json("knowledge", "test", bot)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc import __version__
-from tests.cli.support import WITHOUT_A_SERVICE, Site, run, usage_error
+from tests.cli.support import BOTH, Site, run, usage_error
 
 ACCOUNT = {
     "id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits", "created_at", "updated_at",
@@ -59,6 +59,7 @@ def faq(tmp_path: Path) -> Path:
     return file
 
 
+@BOTH
 def test_an_account_is_created_listed_shown_changed_and_deleted(site: Site) -> None:
     created = site.json("account", "create", "Acme Ltd", "--plan", "business")
     assert set(created) == ACCOUNT
@@ -88,6 +89,7 @@ def test_an_account_is_created_listed_shown_changed_and_deleted(site: Site) -> N
     assert site.json("account", "create", "Default")["plan"] == "enterprise"
 
 
+@BOTH
 def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(site: Site) -> None:
     account = site.account()
     created = site.json("bot", "create", "Front desk", "--account", account)
@@ -141,7 +143,6 @@ REFUSED = (Path(__file__).parent / "refused.tsv").read_text("utf-8").splitlines(
 
 
 @pytest.mark.parametrize(("words", "says"), [line.split("\t") for line in REFUSED if "\t" in line])
-@WITHOUT_A_SERVICE
 def test_what_cannot_be_is_refused_in_one_line(site: Site, account: str, bot: str, words: str, says: str) -> None:
     arguments = (word.encode() for word in shlex.split(words.format(account=account, bot=bot)))
     assert says in site.refused(*(word.replace(b"\\xff", b"\xff").replace(b"\\n", b"\n") for word in arguments))
@@ -158,6 +159,7 @@ def test_past_the_plans_number_of_bots_there_are_no_more(site: Site) -> None:
     assert len(site.json("bot", "list", "--account", account)) == 1
 
 
+@BOTH
 def test_a_key_is_created_listed_and_revoked(site: Site) -> None:
     account = site.account()
     created = site.json("key", "create", "--account", account, "--name", "web server", "--expires", "2099-12-31T18:00")
@@ -175,6 +177,7 @@ def test_a_key_is_created_listed_and_revoked(site: Site) -> None:
     assert site.json("key", "list", "--account", account) == [revoked]
 
 
+@BOTH
 def test_knowledge_is_added_listed_searched_replaced_and_removed(site: Site, faq: Path) -> None:
     bot = site.bot(site.account())
     added = site.json("knowledge", "add", bot, faq)
@@ -209,7 +212,6 @@ def test_knowledge_is_added_listed_searched_replaced_and_removed(site: Site, faq
     assert again["files"] == [{"source": "faq.en.md", "entries": 2, "replaced": 1}]
 
 
-@WITHOUT_A_SERVICE
 def test_what_cannot_be_knowledge_is_refused_and_nothing_of_it_is_added(site: Site, bot: str, faq: Path) -> None:
     broken, binary, twin = faq.with_name("broken.md"), faq.with_name("binary.md"), faq.parent / "other" / faq.name
     broken.write_text("## A question without an answer\n")

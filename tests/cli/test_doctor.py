@@ -23,15 +23,10 @@ from tests.cli.model_thread import ModelThread
 from tests.cli.support import Site, environment, for_everybody, run, run_anew
 from tests.engines.model_server import ModelServer, Step, answers, fails
 from tests.faults.disks import small_disk
+from tests.postgres import free_port
 from tests.store.inspection import query
 
 ANOTHER = 1234  # a user without a name
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +41,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Site:
 def site(template: Site, tmp_path: Path) -> Iterator[Site]:
     """An installation where all is well, to plant a fault in."""
     copy = Site(tmp_path)
-    copy.config.write_text(copy.config.read_text().replace(":0", f":{_free_port()}"))
+    copy.config.write_text(copy.config.read_text().replace(":0", f":{free_port()}"))
     shutil.copytree(template.data, copy.data)
     yield copy
     if copy.folder != tmp_path:
@@ -186,7 +181,7 @@ PLANTED: dict[str, tuple[Callable[[Site], object], str, str]] = {
         lambda site: _asks(site, "http://models.invalid"), "model server", "models.invalid cannot be looked up",
     ),
     "no place for backups": (_no_place_for_backups, "backups", "cannot be written"),
-    "a model server that is away": (lambda site: _asks(site, f"http://127.0.0.1:{_free_port()}"), "model server", "cannot be reached"),
+    "a model server that is away": (lambda site: _asks(site, f"http://127.0.0.1:{free_port()}"), "model server", "cannot be reached"),
     "a webhook to a private address": (lambda site: _sql(site, HOOK), "webhooks", "is refused"),
     "a broken file of roots": (lambda site: _add(site, "webhooks: {ca_file: config.yaml}\n"), "webhooks", "config.yaml cannot be used"),
     "no file of roots for websites": (lambda site: _add(site, "website: {ca_file: none.pem}\n"), "webhooks", "none.pem cannot be used"),
@@ -243,7 +238,7 @@ def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: s
 
 
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
-    _asks(site, f"http://127.0.0.1:{_free_port()}")
+    _asks(site, f"http://127.0.0.1:{free_port()}")
     _add(site, "egress: none\n")
     assert "model server" not in findings(site, "warning")
 
@@ -298,7 +293,7 @@ def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site
     others = "webhook 0, acme 0, telegram 0, whatsapp 0, mail 0, website 0"
     with site.serve():
         assert findings(site, "ok")["egress"]["found"] == f"connections opened since the service started: model 0, {others}"
-    _asks(site, f"http://127.0.0.1:{_free_port()}")
+    _asks(site, f"http://127.0.0.1:{free_port()}")
     _add(site, "egress: none\n")
     account = site.account()
     bot, key = site.bot(account), site.key(account)

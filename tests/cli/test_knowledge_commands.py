@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import WITHOUT_A_SERVICE, Site, usage_error
+from tests.cli.support import Site, usage_error
 
 FAQ = """synonyms: towel, havlu
 
@@ -59,7 +59,6 @@ def test_every_format_is_added_and_replaced_by_its_name(site: Site, bot: str, tm
     assert site.json("knowledge", "add", bot, files[4])["files"] == [{"source": "table.csv", "entries": 1, "replaced": 1}]
 
 
-@WITHOUT_A_SERVICE
 def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Site, bot: str, tmp_path: Path) -> None:
     files = [
         put(tmp_path, "good.md", FAQ),
@@ -79,7 +78,6 @@ def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Sit
     assert known(site, bot) == []
 
 
-@WITHOUT_A_SERVICE
 def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     for size, says in (
@@ -91,7 +89,6 @@ def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> No
         assert says in site.refused("knowledge", "add", bot, big)
 
 
-@WITHOUT_A_SERVICE
 @pytest.mark.parametrize("form", ["jsonl", "csv", "markdown"])
 def test_what_is_exported_can_be_added_again(site: Site, bot: str, tmp_path: Path, form: str) -> None:
     site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ), put(tmp_path, "b.csv", 'question,answer\n"A ""?",1\n'))
@@ -106,7 +103,6 @@ def test_what_is_exported_can_be_added_again(site: Site, bot: str, tmp_path: Pat
     assert known(site, other) == [{**entry, **sources} for entry in before]
 
 
-@WITHOUT_A_SERVICE
 def test_the_export_as_json_is_the_entries(site: Site, bot: str, tmp_path: Path) -> None:
     assert site.json("knowledge", "export", bot) == []
     site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ))
@@ -137,7 +133,6 @@ Evet, odada iki havlu ve temiz çarşaf var.
 """
 
 
-@WITHOUT_A_SERVICE
 def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:
     settings = ["phone_missing", "address_missing", "opening_hours_missing"]
     assert [finding["kind"] for finding in site.json("knowledge", "lint", bot)] == settings
@@ -209,7 +204,6 @@ def test_what_was_asked_in_vain_is_shown_in_groups_ready_to_become_entries(fresh
     usage_error(fresh.run("knowledge", "unanswered", bot, "--markdown", "--json"), "--markdown goes neither")
 
 
-@WITHOUT_A_SERVICE
 def test_changes_are_listed_shown_and_taken_back(site: Site, bot: str, tmp_path: Path) -> None:
     file = put(tmp_path, "faq.md", FAQ)
     site.json("knowledge", "add", bot, file)

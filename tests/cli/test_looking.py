@@ -15,6 +15,7 @@ import yaml
 from chatsvc import config as configuration
 from chatsvc.config.shown import as_document
 from tests.cli.support import Site, run
+from tests.postgres import free_port
 
 FULL = """
 limits: {requests_per_minute: 7}
@@ -74,10 +75,7 @@ def test_without_a_file_the_defaults_are_shown(tmp_path: Path) -> None:
 
 def _with_port(folder: Path) -> Site:
     site = Site(folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    site.config.write_text(site.config.read_text().replace(":0", f":{port}"))
+    site.config.write_text(site.config.read_text().replace(":0", f":{free_port()}"))
     return site
 
 
