@@ -145,9 +145,7 @@ config = group("config")
 
 @command(config, "show")
 def show_config(ctx: click.Context, as_json: bool) -> None:
-    import yaml
-
-    from chatsvc.config.shown import as_document
+    from chatsvc.config.shown import as_document, as_yaml
 
     loaded = load_config(ctx)
     document = as_document(loaded)
@@ -155,7 +153,7 @@ def show_config(ctx: click.Context, as_json: bool) -> None:
         show({"config": str(loaded.path) if loaded.path else None, **document}, True)
     else:
         origin = one_line(loaded.path) if loaded.path else "no file: everything is the default"
-        echo(f"# {origin}\n{yaml.safe_dump(document, sort_keys=False, allow_unicode=True)}", nl=False)
+        echo(f"# {origin}\n{as_yaml(document)}", nl=False)
 
 
 @command(None, "usage", "[account]", *options(days=(click.IntRange(1, 90), 30), quality=bool, bot=BOT))

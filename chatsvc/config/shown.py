@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any
 
+import yaml
+
 from chatsvc.config.load import PRICES, STARTTLS, TEAM
 from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
 from chatsvc.domain.channels import PLATFORMS
@@ -74,6 +76,10 @@ def _server(server: Server) -> dict[str, Any]:
 
 def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def as_yaml(document: dict[str, Any]) -> str:
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
 def _interval(seconds: float | None) -> str | None:
