@@ -6,6 +6,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable
 from datetime import date, time
+from functools import partial
 from ipaddress import ip_network
 from typing import Any
 
@@ -102,7 +103,7 @@ def checked(kind: object, record: object, now: int) -> Record:
     values = {name: _value(record[name], *form) for name, form in fields.items()}
     wrong = [name for name, value in values.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
     wrong += [name for name, value in values.items() if name not in wrong and not is_possible(kind, name, value, now)]
-    if not wrong and not is_consistent(kind, values):
+    if not wrong and kind in _CONSISTENT and not _CONSISTENT[kind](values):
         wrong = list(fields)
     if wrong:
         raise refusals.import_value_wrong(kind=kind, field=wrong[0])
@@ -189,15 +190,12 @@ def is_possible(kind: str, name: str, value: object, now: int) -> bool:
     return len(value) <= longest and (name not in _NOT_EMPTY or bool(value.strip()))
 
 
-def is_consistent(kind: str, record: dict[str, Any]) -> bool:
-    """Report whether the fields of a record fit one another."""
-    if kind == "event":
-        return bool(json.loads(record["data"]).get("id") == record["record_id"])
-    if kind == "whatsapp_address":
-        return is_address(record["kind"], record["value"])
-    if kind == "unanswered":
-        return bool(record["first_asked_at"] <= record["last_asked_at"])
-    return True
+# Whether the fields of a record fit one another.
+_CONSISTENT: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "event": lambda record: json.loads(record["data"]).get("id") == record["record_id"],
+    "whatsapp_address": lambda record: is_address(record["kind"], record["value"]),
+    "unanswered": lambda record: record["first_asked_at"] <= record["last_asked_at"],
+}
 
 
 def _json(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -246,19 +244,10 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
     def checked(value: Any) -> bool:
         try:
             return parse(value) is not None
-        except ValueError:
+        except (ValueError, TargetRefused):
             return False
 
     return checked
-
-
-def _is_target(url: str) -> bool:
-    """Whether a webhook could have this address. Whether it may be reached is decided wherever a connection is opened."""
-    try:
-        targets.check_url(url, Own(), (ip_network("0.0.0.0/0"), ip_network("::/0")))
-    except TargetRefused:
-        return False
-    return True
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
@@ -268,7 +257,8 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("", "language"): folding.is_tag,
     ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,
     ("site", "every_days"): range(websites.MAX_DAYS + 1).__contains__,
-    ("webhook", "url"): _is_target,
+    # Whether the address may be reached is decided wherever a connection is opened.
+    ("webhook", "url"): _is(partial(targets.check_url, own=Own(), allowed=(ip_network("0.0.0.0/0"), ip_network("::/0")))),
     ("webhook", "events"): lambda value: 0 < len(events := json.loads(value)) == len({*events} & {*_EVENTS}),
     ("event", "event"): _SENT.__contains__,
     ("attempt", "event"): _SENT.__contains__,

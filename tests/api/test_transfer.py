@@ -102,6 +102,13 @@ async def read_site(caller: Caller) -> None:
     await knowledge.put(services, ADMIN, bot=await caller.chatbot(), entry=entry.id, question="Hours", answer="From nine to six.")
 
 
+@pytest.fixture
+async def moving(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> Caller:
+    """The customer of an account with a bit of everything."""
+    await furnish(caller, engine, clock)
+    return caller
+
+
 async def answers(caller: Caller) -> list[Any]:
     """The account as the interface and the administrator see it."""
 
@@ -185,15 +192,12 @@ async def test_the_new_installation_answers_as_the_old_one_did(
     assert again[_at(again, "webhook")][1]["signing_key"] == signing_key
 
 
-async def test_what_was_still_to_be_sent_is_kept_and_not_sent_and_what_was_under_way_is_told_as_interrupted(
-    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
-) -> None:
-    await furnish(caller, engine, clock)
-    await attempt(caller, None)
-    await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE event = 'appointment.created'")
-    await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
+async def test_what_was_still_to_be_sent_is_kept_and_what_was_under_way_is_interrupted(moving: Caller, elsewhere: App) -> None:
+    await attempt(moving, None)
+    await execute(moving.app, "UPDATE webhook_events SET state = 0 WHERE event = 'appointment.created'")
+    await put_in(elsewhere.services, await taken_out(moving.app.services, moving.account))
     assert await execute(elsewhere, "SELECT DISTINCT state FROM webhook_events") == [(2,)]
-    newest = (await webhooks.attempts(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot), limit=10)).items[0]
+    newest = (await webhooks.attempts(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, moving.bot), limit=10)).items[0]
     assert (newest.success, newest.error) == (False, "interrupted")
 
 
@@ -214,24 +218,20 @@ async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_on
     assert await webhooks.events(elsewhere.services, ADMIN, bot=await bot_of(elsewhere.services, caller.bot))
 
 
-async def test_an_export_of_few_rows_a_query_has_all_records_once(
-    caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await furnish(caller, engine, clock)
-    await keys.create(caller.app.services, ADMIN, account=caller.account)
-    whole = await taken_out(caller.app.services, caller.account)
+async def test_an_export_of_few_rows_a_query_has_all_records_once(moving: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    await keys.create(moving.app.services, ADMIN, account=moving.account)
+    whole = await taken_out(moving.app.services, moving.account)
     assert len([kind for kind, _ in whole if kind == "day_count"]) > 2
     monkeypatch.setattr(stored, "WINDOW", 1)
-    assert await taken_out(caller.app.services, caller.account) == whole
+    assert await taken_out(moving.app.services, moving.account) == whole
 
 
-async def test_an_account_that_was_deleted_comes_back_with_its_keys(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
-    await furnish(caller, engine, clock)
-    records, before = await taken_out(caller.app.services, caller.account, with_secrets=True), await answers(caller)
-    await accounts.delete(caller.app.services, ADMIN, account=caller.account)
-    assert (await caller.get("/chatbots")).error == "account_not_found"
-    await put_in(caller.app.services, records)
-    assert await answers(caller) == before
+async def test_an_account_that_was_deleted_comes_back_with_its_keys(moving: Caller) -> None:
+    records, before = await taken_out(moving.app.services, moving.account, with_secrets=True), await answers(moving)
+    await accounts.delete(moving.app.services, ADMIN, account=moving.account)
+    assert (await moving.get("/chatbots")).error == "account_not_found"
+    await put_in(moving.app.services, records)
+    assert await answers(moving) == before
 
 
 def _changed(records: list[Any], kind: str, **changes: object) -> list[Any]:
@@ -308,11 +308,10 @@ WRONG: list[tuple[str, dict[str, object]]] = [
 ]
 
 
-async def test_a_record_that_cannot_be_is_refused_and_nothing_of_the_account_is_seen(
-    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock, subtests: pytest.Subtests
+async def test_an_impossible_record_is_refused_and_nothing_of_the_account_is_seen(
+    moving: Caller, elsewhere: App, subtests: pytest.Subtests
 ) -> None:
-    await furnish(caller, engine, clock)
-    good = await taken_out(caller.app.services, caller.account)
+    good = await taken_out(moving.app.services, moving.account)
     services = elsewhere.services
     for kind, changes in WRONG:
         with subtests.test(kind=kind, changes=changes), pytest.raises(Refused):
@@ -323,23 +322,19 @@ async def test_a_record_that_cannot_be_is_refused_and_nothing_of_the_account_is_
     assert await execute(elsewhere, "SELECT conversations FROM conversation_counts") == [(3,)]
 
 
-async def test_the_owners_words_of_a_bot_are_imported_with_it(
-    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
-) -> None:
-    await furnish(caller, engine, clock)
+async def test_the_owners_words_of_a_bot_are_imported_with_it(moving: Caller, elsewhere: App) -> None:
     words = '{"closed": ["2026-12-31"], "texts": {"done": {"en": "Noted."}}}'
-    await put_in(elsewhere.services, _changed(await taken_out(caller.app.services, caller.account), "bot", profile=words))
-    bot = await bot_of(elsewhere.services, caller.bot)
+    await put_in(elsewhere.services, _changed(await taken_out(moving.app.services, moving.account), "bot", profile=words))
+    bot = await bot_of(elsewhere.services, moving.bot)
     assert profiles.load(bot.profile).texts == {"done": {"en": "Noted."}}
 
 
-async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_service_starts(
-    caller: Caller, elsewhere: App, config: Config, engine: ScriptedEngine, clock: FakeClock, tmp_path: Path
+async def test_what_a_broken_off_import_has_brought_is_removed_at_the_start(
+    moving: Caller, elsewhere: App, config: Config, clock: FakeClock, tmp_path: Path
 ) -> None:
-    await furnish(caller, engine, clock)
-    records = await taken_out(caller.app.services, caller.account)
+    records = await taken_out(moving.app.services, moving.account)
     await transfer.begin(elsewhere.services, ADMIN, record=records[0][1])
-    await transfer.put(elsewhere.services, ADMIN, account=caller.account, records=records[1:10])
+    await transfer.put(elsewhere.services, ADMIN, account=moving.account, records=records[1:10])
     assert [row.account.name for row in (await accounts.list_all(elsewhere.services, ADMIN)).items] == ["here before"]
     await elsewhere.stop()
     async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as again:
@@ -355,41 +350,37 @@ async def moved(caller: Caller, elsewhere: App, statement: str) -> bool:
     return bool(there) and sorted(there) == sorted(here)
 
 
-async def test_whatsapp_goes_on_with_the_same_visitors_and_counts_and_nobody_gets_unwanted_mails(
-    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+async def test_whatsapp_goes_on_with_the_same_visitors_and_nobody_gets_unwanted_mails(
+    moving: Caller, elsewhere: App, clock: FakeClock
 ) -> None:
-    await furnish(caller, engine, clock)
     address = """
         INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at)
         SELECT bot_id, number, :1, :2, :3, :4 FROM conversations WHERE user_id = 'v1'
     """
     for kind, value, is_current in (("phone", "905551112233", 1), ("scoped", "TR.134", 1), ("phone", "905550000000", 0)):
-        await execute(caller.app, address, kind, value, is_current, clock())
-    await execute(caller.app, "INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (:1, '2026-11', 812)", caller.bot)
+        await execute(moving.app, address, kind, value, is_current, clock())
+    await execute(moving.app, "INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (:1, '2026-11', 812)", moving.bot)
     stop = "INSERT INTO mail_stops (account_id, digest, created_at) VALUES (:1, :2, :3)"
-    await execute(caller.app, stop, caller.account, b"d" * 32, clock())
-    await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
+    await execute(moving.app, stop, moving.account, b"d" * 32, clock())
+    await put_in(elsewhere.services, await taken_out(moving.app.services, moving.account))
     for statement in (
         "SELECT account_id, digest, created_at FROM mail_stops",
         "SELECT c.id, kind, value, is_current, a.created_at FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation",
         "SELECT bot_id, month, sent FROM whatsapp_sends",
     ):
-        assert await moved(caller, elsewhere, statement)
+        assert await moved(moving, elsewhere, statement)
 
 
-async def test_notes_and_saved_replies_move_and_assignees_do_not(
-    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
-) -> None:
-    await furnish(caller, engine, clock)
-    services = caller.app.services
+async def test_notes_and_saved_replies_move_and_assignees_do_not(moving: Caller, elsewhere: App, clock: FakeClock) -> None:
+    services = moving.app.services
     note = """
         INSERT INTO conversation_notes (conversation, id, author, text, created_at)
         SELECT number, :1, 'Ada', 'Call back', :2 FROM conversations WHERE user_id = 'v1'
     """
-    await execute(caller.app, note, str(uuid.uuid4()), clock())
-    await execute(caller.app, "UPDATE conversations SET assignee = 'an operator of this installation'")
-    await conversation_team.put_saved_reply(services, ADMIN, account=caller.account, name="greeting", text="Hello {name}")
-    records = await taken_out(services, caller.account)
+    await execute(moving.app, note, str(uuid.uuid4()), clock())
+    await execute(moving.app, "UPDATE conversations SET assignee = 'an operator of this installation'")
+    await conversation_team.put_saved_reply(services, ADMIN, account=moving.account, name="greeting", text="Hello {name}")
+    records = await taken_out(services, moving.account)
     for kind, changes in (("note", {"text": " "}), ("note", {"text": "x" * 4001}), ("saved_reply", {"name": "two\nlines"})):
         with pytest.raises(Refused, match="import_value_wrong"):
             await put_in(elsewhere.services, _changed(records, kind, **changes))
@@ -398,5 +389,5 @@ async def test_notes_and_saved_replies_move_and_assignees_do_not(
         "SELECT c.id, n.id, author, text, n.created_at FROM conversation_notes n JOIN conversations c ON c.number = n.conversation",
         "SELECT account_id, name, text, created_at, updated_at FROM saved_replies",
     ):
-        assert await moved(caller, elsewhere, statement)
+        assert await moved(moving, elsewhere, statement)
     assert await execute(elsewhere, "SELECT DISTINCT assignee FROM conversations") == [(None,)]

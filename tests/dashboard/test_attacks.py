@@ -268,19 +268,3 @@ async def test_codes_for_an_offered_secret_are_not_guessed(site: Site) -> None:
     answers = [await client.post("/me/second-factor/confirm", {"code": f"{number:06}"}) for number in range(7)]
     assert [answer.status for answer in answers] == [*[422] * 5, 429, 429]
     assert "Retry-After" in answers[-1].headers
-
-
-async def test_administrators_who_remove_each_other_at_once_leave_one(site: Site) -> None:
-    there = {operator.email for operator in (await site.do("operator.list")).items if operator.admin}
-    clients = {email: await site.join(email, admin=True) for email in ("first-admin@example.com", "second-admin@example.com")}
-    for email in there:
-        await site.do("operator.set", email=email, account=site.mine.account, role="owner")
-        await site.do("operator.set", email=email, admin=False)
-    first, second = clients
-    answers = await asyncio.gather(
-        clients[first].post(f"/operators/{second}/remove", {"yes": "1"}, follow=False),
-        clients[second].post(f"/operators/{first}", {"admin": "false"}, follow=False),
-        clients[first].post(f"/operators/{second}", {"admin": "false"}, follow=False),
-    )
-    assert all(answer.status < 500 for answer in answers)
-    assert [operator.email for operator in (await site.do("operator.list")).items if operator.admin] in ([first], [second])

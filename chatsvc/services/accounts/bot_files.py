@@ -87,20 +87,16 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
     """
     differing = await _differing(services, bot, file, text)
     if test:
-        await _test(services, bot._replace(**differing))
+        from chatsvc.services.knowledge import bot_tests
+
+        changed = bot._replace(**differing)
+        index = await services.knowledge.of(changed)
+        outcomes = await services.offload(lambda: bot_tests.outcomes(changed, index, services.clock()))
+        if failed := [{"ask": outcome.ask, "why": reasons(outcome)} for outcome in outcomes if not outcome.passed]:
+            raise refusals.bot_tests_failed(outcomes=failed)
     if not differing:
         return bot
     return await bots.update(services, bot, differing)
-
-
-async def _test(services: Services, bot: Bot) -> None:
-    from chatsvc.services.knowledge import bot_tests
-
-    index = await services.knowledge.of(bot)
-    outcomes = await services.offload(lambda: bot_tests.outcomes(bot, index, services.clock()))
-    failed = [{"ask": outcome.ask, "why": reasons(outcome)} for outcome in outcomes if not outcome.passed]
-    if failed:
-        raise refusals.bot_tests_failed(outcomes=failed)
 
 
 class BotDifferences(NamedTuple):

@@ -1,7 +1,7 @@
 """Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import profiles, refusals
@@ -77,10 +77,12 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
     faults: list[dict[str, Any]] = []
     wanted: list[SyncedBot] = []
     named: dict[object, str] = {}
+    now, tier = services.clock(), next(iter(services.config.models))
     for file in files:
+        new = Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
         name = BotFileReader(None).read_text(file["text"], Profile()).get("name")
         same = [bot for bot in state.bots.values() if bot.name == name]
-        bot = same[0] if same else _new(services, state)
+        bot = same[0] if same else new
         reader = BotFileReader(services.config.models)
         changes = reader.read_text(file["text"], profiles.load(bot.profile))
         if len(same) > 1:
@@ -96,29 +98,18 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
     return wanted
 
 
-def _new(services: Services, state: AccountState) -> Bot:
-    """Make a bot with the defaults of `bot create`, without a name."""
-    now = services.clock()
-    tier = next(iter(services.config.models))
-    return Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
-
-
 def _steps(wanted: SyncedBot, change: BotChange) -> list[SyncStep]:
-    name = change.bot.name
-    settings = _settings(wanted.bot, wanted.changes)
+    name, changes = change.bot.name, wanted.changes
+    before, after = (
+        profiles.values_of(profiles.load(profile)) for profile in (wanted.bot.profile, changes.get("profile", wanted.bot.profile))
+    )
+    settings = [name for name in changes if name != "profile"] + [part for part in before if before[part] != after[part]]
     removal = [SyncStep(name, "remove", files=change.removed)] if change.removed else []
     if wanted.is_new:
         return [SyncStep(name, "create", settings, change.files)]
     if settings or change.files:
         return [SyncStep(name, "update", settings, change.files), *removal]
     return removal or [SyncStep(name, "none")]
-
-
-def _settings(bot: Bot, changes: Mapping[str, Any]) -> list[str]:
-    """Name the parts of a bot's file that change."""
-    before = profiles.values_of(profiles.load(bot.profile))
-    after = profiles.values_of(profiles.load(changes.get("profile", bot.profile)))
-    return [name for name in changes if name != "profile"] + [part for part in before if before[part] != after[part]]
 
 
 async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> list[BotTestOutcome]:

@@ -70,7 +70,7 @@ async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryC
     if held is None or held.totp_offered is None:
         raise refusals.second_factor_off()
     attempt = await begin_attempt(services, operator.email, signed_in.session.id, is_known=True)
-    step = _step_of(services, operator.id, held.totp_offered, code)
+    step = step_of(services, operator.id, held.totp_offered, code)
     if step is None:
         raise refusals.code_wrong()
     await sessions.passed(services.db, attempt)
@@ -96,13 +96,8 @@ async def recovery_codes_left(services: Services, caller: Caller) -> int:
     return await sessions.recovery_codes_left(services.db, (await own(services, caller)).operator.id)
 
 
-async def used_step(services: Services, operator: Operator, code: str) -> int | None:
-    """Return the time step of a right TOTP code, else None."""
-    held = await stored.credentials(services.db, operator.id)
-    return _step_of(services, operator.id, held.totp, code) if held and held.totp else None
-
-
-def _step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> int | None:
+def step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> int | None:
+    """Return the time step of a TOTP code by a sealed secret; None if it is wrong."""
     digits = "".join(code.split())
     try:
         secret = sealing.unseal(services.secret, SECOND_FACTORS, sealed, row_name("operators", operator_id))

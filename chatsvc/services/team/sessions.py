@@ -64,7 +64,7 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
     waiting = await own(services, caller, verified=False)
     held = await stored_operators.credentials(services.db, waiting.operator.id)
     attempt = await begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
-    step = await second_factor.used_step(services, waiting.operator, code)
+    step = second_factor.step_of(services, waiting.operator.id, held.totp, code) if held and held.totp else None
     new, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
     if not await stored.verify(services.db, new.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
         log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
