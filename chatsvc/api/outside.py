@@ -1,8 +1,8 @@
 """Public pages outside of the interface (health, readiness, OpenAPI document), and the answer to every path that nobody has."""
 
 import logging
-from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -37,9 +37,9 @@ class Outside:
 
     def mount(self, application: web.Application) -> None:
         """Add the pages to the application that holds all front ends."""
-        for path, page in (("/healthz", self._health), ("/readyz", self._readiness), ("/openapi.json", self._document)):
+        for path in ("/healthz", "/readyz", "/openapi.json"):
             mounted = self.application()
-            mounted.router.add_route("*", "", partial(self._show, page))
+            mounted.router.add_route("*", "", partial(self._show, path))
             application.add_subapp(path, mounted)
         feeds = self.application()
         feeds.router.add_get("/{token}" + calendar.SUFFIX, self._calendar)
@@ -58,22 +58,20 @@ class Outside:
             log.error("the store cannot answer: %s", fault)
             return self._refuse(errors.service_unavailable(), request)
 
-    async def _show(self, page: Callable[[], Awaitable[tuple[int, object]]], request: web.Request) -> web.Response:
+    async def _show(self, path: str, request: web.Request) -> web.Response:
         if request.method not in METHODS:
-            request[INFO].route = f"GET {request.path}"
+            request[INFO].route = f"GET {path}"
             raise errors.method_not_allowed(allow=METHODS)
-        status, content = await page()
+        status, content = 200, dict[str, Any](status="ok")
+        if path == "/readyz":
+            content["status"] = state = await system.state(self._services, stopping=self._interface.stopping)
+            status = 200 if state == "ready" else 503
+        elif path == "/openapi.json":
+            content = openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
         return bodies.respond(status, content, request[INFO].id, None)
 
     async def _nothing(self, _: web.Request) -> web.Response:
         raise web.HTTPNotFound
-
-    async def _health(self) -> tuple[int, object]:
-        return 200, {"status": "ok"}
-
-    async def _readiness(self) -> tuple[int, object]:
-        state = await system.state(self._services, stopping=self._interface.stopping)
-        return 200 if state == "ready" else 503, {"status": state}
 
     async def _calendar(self, request: web.Request) -> web.Response:
         """Answer with a bot's appointments for a calendar program; a token that opens none is no path."""
@@ -82,9 +80,6 @@ class Outside:
             raise web.HTTPNotFound
         headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return web.Response(body=feed, content_type="text/calendar", charset="utf-8", headers=headers)
-
-    async def _document(self) -> tuple[int, object]:
-        return 200, openapi.document(self._services.config.server.public_url.rstrip("/") + BASE_PATH)
 
     def _refuse(self, problem: ProblemError, request: web.Request) -> web.Response:
         info = request[INFO]

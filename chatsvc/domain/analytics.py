@@ -61,9 +61,7 @@ class UsageSummary(NamedTuple):
     covers_from: int
     truncated: bool
     row_cap: int
-    messages: int
-    tokens: int
-    cost_micro_usd: int
+    total: UsageTotals
     by_day: list[tuple[int, UsageTotals]]
     rows: list[UsageRow]
 

@@ -150,9 +150,9 @@ def analytics(summary: UsageSummary) -> Json:
             "covers_from": times.with_millis(summary.covers_from),
             "truncated": summary.truncated,
             "row_cap": summary.row_cap,
-            "total_messages": summary.messages,
-            "total_tokens": summary.tokens,
-            "total_cost_usd": Usd(summary.cost_micro_usd),
+            "total_messages": summary.total.messages,
+            "total_tokens": summary.total.tokens,
+            "total_cost_usd": Usd(summary.total.cost_micro_usd),
             "by_day": [{"day": times.day(day), "messages": usage.messages} for day, usage in summary.by_day],
         },
     }

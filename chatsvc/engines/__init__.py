@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -149,12 +150,13 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, result: SearchResult) -> Self:
-        return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
+        return cls.of_hits(result.hits)._replace(decision=result.decision, confidence=round(result.confidence, 4))
 
     @classmethod
     def of_hits(cls, hits: Iterable[Hit]) -> Self:
         """Describe entries that were given to a model."""
-        return cls(_scores(sorted(hits, key=lambda hit: -hit.score)))
+        best = sorted(hits, key=attrgetter("score"), reverse=True)[:MAX_EVIDENCE]
+        return cls(tuple((hit.entry.id, round(hit.score, 4)) for hit in best))
 
     @property
     def answering(self) -> str | None:
@@ -165,10 +167,6 @@ class Evidence(NamedTuple):
         """Encode for the store."""
         entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]
         return json.dumps({"entries": entries, "decision": self.decision, "confidence": self.confidence})
-
-
-def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
-    return tuple((hit.entry.id, round(hit.score, 4)) for hit in hits[:MAX_EVIDENCE])
 
 
 @dataclass(frozen=True, slots=True)

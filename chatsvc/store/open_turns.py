@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import errors
-from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.limiter import Allowance
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads, writes
 

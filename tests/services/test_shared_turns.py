@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from chatsvc.domain import errors
-from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.limiter import Allowance, HeldMessage
 from chatsvc.domain.models import ConversationKey
 from chatsvc.services.messages import conversation_locks
 from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks, OpenElsewhere

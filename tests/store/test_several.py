@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.limiter import Allowance
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.passwords import EMAIL_FAILURES
 from chatsvc.services.messages.conversation_locks import ConversationLocks

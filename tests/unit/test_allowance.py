@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from chatsvc.domain.allowance import Allowance, HeldMessage
+from chatsvc.domain.limiter import Allowance, HeldMessage
 
 MONTHS = ("2026-11", "2026-12", "2027-01")
 months = st.sampled_from(MONTHS)

@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chatsvc.domain import keys as key_rules
-from chatsvc.domain.allowance import Allowance
-from chatsvc.domain.limiter import AccountVersion
+from chatsvc.domain.limiter import AccountVersion, Allowance
 from chatsvc.domain.models import Account, ApiKey, Bot, ConversationKey, HistoryMessage
 from chatsvc.store import accounts
 from chatsvc.store.database import Database, Unit, Versioned

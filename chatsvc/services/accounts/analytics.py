@@ -26,7 +26,6 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
     oldest, rows = await day_counts.usage_summary(services.db, state.account.id, start, to, ROW_CAP)
     covers_from = start if oldest is None else oldest
-    total = sums(rows, lambda _: None).get(None, NO_USAGE)
     by_bot = sums(rows, lambda row: row.bot_id)
     by_day = sums(rows, lambda row: row.day)
     covered = range(times.start_of_day(covers_from), to + 1, times.DAY_MS)
@@ -41,9 +40,7 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
         covers_from=covers_from,
         truncated=oldest is not None,
         row_cap=ROW_CAP,
-        messages=total.messages,
-        tokens=total.tokens,
-        cost_micro_usd=total.cost_micro_usd,
+        total=sums(rows, lambda _: None).get(None, NO_USAGE),
         by_day=[(day, by_day.get(day, NO_USAGE)) for day in covered],
         rows=rows,
     )

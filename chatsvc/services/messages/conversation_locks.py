@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from chatsvc import background
-from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.errors import PROBLEMS, Because, ProblemError
+from chatsvc.domain.limiter import Allowance, HeldMessage
 from chatsvc.domain.models import CHANNELS, ConversationKey, Exchange
 from chatsvc.domain.times import now_ms
 from chatsvc.store import open_turns as stored

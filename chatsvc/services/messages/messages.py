@@ -12,10 +12,10 @@ import uuid
 from dataclasses import dataclass, field, replace
 
 from chatsvc.domain import errors, times
-from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.captures import MOST_A_DAY, Captured
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.folding import is_storable
+from chatsvc.domain.limiter import HeldMessage
 from chatsvc.domain.models import MAY_SEND, Bot, ConversationKey, Exchange, HistoryMessage, SendMessage
 from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.engines import EMPTY_REASONS, EngineError, Reply, Turn
