@@ -18,7 +18,7 @@ from tests.api.support import LIMIT, REMAINING, RESET, names
 from tests.conftest import Answer, Caller
 from tests.fakes import FakeClock
 
-COUNT = int(os.environ.get("CHATSVC_FUZZ", "600"))
+COUNT = int(os.environ.get("CHATSVC_FUZZ", "400"))
 DETERMINED = "CHATSVC_FUZZ" not in os.environ
 ENVELOPE = {"success", "error", "message", "message_en"}
 

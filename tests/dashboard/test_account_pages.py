@@ -61,9 +61,9 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
     assert file.headers["Content-Disposition"] == 'attachment; filename="usage-2026-11-14-2026-11-20.csv"'
     assert file.body.startswith("\ufeffdate,")
     lines = list(csv.DictReader(io.StringIO(file.body.removeprefix("\ufeff"))))
-    assert sum(int(line["answered"]) for line in lines) == summary.messages == 9
-    assert sum(int(line["tokens"]) for line in lines) == summary.tokens
-    assert sum(round(float(line["cost_usd"]) * 1_000_000) for line in lines) == summary.cost_micro_usd
+    assert sum(int(line["answered"]) for line in lines) == summary.total.messages == 9
+    assert sum(int(line["tokens"]) for line in lines) == summary.total.tokens
+    assert sum(round(float(line["cost_usd"]) * 1_000_000) for line in lines) == summary.total.cost_micro_usd
     assert {line["bot"] for line in lines} == {'\'=HYPERLINK("x")'}
     assert [line["date"] for line in lines] == [f"2026-11-{day}" for day in range(14, 21)]
     for odd in ("0", "91", "x", "٣", ""):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from aiohttp import web
@@ -71,7 +72,7 @@ def test_there_are_300_and_they_differ() -> None:
 @pytest.mark.parametrize("own", [OWN, ""], ids=["who gave their contact data", "who gave none"])
 async def test_an_obedient_model_notes_nothing_but_the_visitors_own(server: ModelServer, engine: AnthropicEngine, own: str) -> None:
     noted = 0
-    for n, injection in enumerate(injections()):
+    for n, injection in enumerate(islice(injections(), 0, None, 1 if own else 2)):
         turn = turn_of(injection, own=own)
         server.script.clear()
         server.script.extend(obeys(injection, n % 3))

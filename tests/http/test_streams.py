@@ -14,7 +14,7 @@ from aiohttp import web
 from chatsvc.web.bodies import read_body
 from tests.http.support import broken, cut, exchange, random_stream, serving
 
-COUNT = int(os.environ.get("CHATSVC_FUZZ", "150"))
+COUNT = int(os.environ.get("CHATSVC_FUZZ", "100"))
 SEED = int(os.environ.get("CHATSVC_FUZZ_SEED", "0"))
 
 

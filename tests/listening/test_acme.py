@@ -91,17 +91,16 @@ async def test_other_domains_get_another_certificate_and_the_one_before_serves_u
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("http", [False, True], ids=["TLS-ALPN-01", "HTTP-01"])
-async def test_renewal_drops_no_request(tmp_path: Path, config: Config, *, http: bool) -> None:
+async def test_renewal_drops_no_request(tmp_path: Path, config: Config) -> None:
     with pebble(tmp_path, validity_s=9, PEBBLE_AUTHZREUSE="0") as authority:
-        config = served_by(authority, config, http=http)
+        config = served_by(authority, config)
         trusting = authority.trusting()
         seen, answers, faults = set[bytes](), 0, list[Exception]()
 
         async def calls(*, kept: bool) -> None:
             nonlocal answers
             async with session(trusting, kept=kept) as caller:
-                while len(seen) < 3:
+                while len(seen) < 2:
                     try:
                         async with caller.get(f"https://{NAME}:{config.server.port}/healthz") as answer:
                             assert await answer.json() == {"status": "ok"}
@@ -116,11 +115,11 @@ async def test_renewal_drops_no_request(tmp_path: Path, config: Config, *, http:
             async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
                 for kept in (True, False, False):
                     tasks.create_task(calls(kept=kept))
-                while len(seen) < 3:
+                while len(seen) < 2:
                     seen.add(await shown(config.server.port, NAME, trusting))
                     await asyncio.sleep(0.05)
         assert faults == []
-        assert answers > 200
+        assert answers > 50
 
 
 async def test_what_the_authority_refuses_is_told_with_its_reason_and_tried_again(
