@@ -210,18 +210,23 @@ def engine() -> ScriptedEngine:
     return ScriptedEngine()
 
 
-@pytest.fixture
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
-    """The default configuration with a free port, its own data folder and high limits. The dashboard only where a test is marked so."""
+def config_in(folder: Path, *, dashboard: bool = False) -> Config:
+    """Make the default configuration with a free port, its own data folder and high limits."""
     defaults = configuration.load(None, {})
     return replace(
         defaults,
-        server=replace(defaults.server, port=0, dashboard=request.node.get_closest_marker("dashboard") is not None),
-        data_dir=tmp_path / "data",
-        backup=replace(defaults.backup, folder=tmp_path / "backups"),
+        server=replace(defaults.server, port=0, dashboard=dashboard),
+        data_dir=folder / "data",
+        backup=replace(defaults.backup, folder=folder / "backups"),
         limits=replace(defaults.limits, requests_per_minute=100_000),
         models=MODELS,
     )
+
+
+@pytest.fixture
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> Config:
+    """A configuration of the test's own, with the dashboard only where the test is marked so."""
+    return config_in(tmp_path, dashboard=request.node.get_closest_marker("dashboard") is not None)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Fixtures: a service and a site that embeds its widget for each test, in one event loop with a browser for all."""
+"""Fixtures: a site that embeds a bot's widget for each test, one service for all tests of a module, and one browser for all."""
 
 from __future__ import annotations
 
@@ -14,23 +14,28 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.services.administration import perform
 from tests.browsers import chromium
-from tests.conftest import Caller, new_caller
+from tests.conftest import Caller, config_in, new_caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
-from tests.postgres import store_of_test
 from tests.widget.browsing import HostSite
 
 
-@pytest.fixture
-def config(config: Config) -> Config:
-    """The configuration with a limit that is in no test's way."""
+@pytest.fixture(scope="module")
+def config_of_module(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """A configuration with a limit that is in no test's way."""
+    config = config_in(tmp_path_factory.mktemp("widget"))
     return replace(config, limits=replace(config.limits, web_per_minute=1000))
 
 
-@pytest_asyncio.fixture(loop_scope="package")
-async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
-    async with App(config, clock, store=store_of_test()) as running:
-        running.services.engines["anthropic"] = engine
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
+async def app_of_module(config_of_module: Config) -> AsyncIterator[App]:
+    async with App(config_of_module, FakeClock()) as running:
         yield running
+
+
+@pytest.fixture
+def app(app_of_module: App, engine: ScriptedEngine) -> App:
+    app_of_module.services.engines["anthropic"] = engine
+    return app_of_module
 
 
 @pytest_asyncio.fixture(loop_scope="package")

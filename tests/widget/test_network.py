@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 import pytest_asyncio
+from aiohttp import ClientSession
 from playwright.async_api import BrowserContext, Page
 
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.services.administration import perform
-from tests.conftest import Caller
+from tests.conftest import Caller, new_caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.platforms.conftest import begun
 from tests.proxy import Fault, Link, Proxy
@@ -81,22 +82,25 @@ async def test_on_a_slow_network_nothing_is_sent_twice(
 
 
 async def test_a_service_that_restarts_during_a_reply_gives_it_once(
-    chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine, caller: Caller
+    page: Page, config: Config, clock: FakeClock, engine: ScriptedEngine
 ) -> None:
-    await say(chat, "before")
-    await sees(chat, "echo: before")
-    engine.delay_s = 1.0
-    await say(chat, "meanwhile")
-    await begun(engine, 2)
-    port = app.port
-    await app.stop()
-    async with App(replace(config, server=replace(config.server, port=port)), clock) as again:
+    async with App(config, clock) as app, ClientSession() as session:
+        app.services.engines["anthropic"] = engine
+        caller = await new_caller(app, session)
+        await perform(app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": ["any-link"]})
+        await page.goto(f"{app.url}/chat/{caller.bot}?language=en")
+        await say(page, "before")
+        await sees(page, "echo: before")
+        engine.delay_s = 1.0
+        await say(page, "meanwhile")
+        await begun(engine, 2)
+    async with App(replace(config, server=replace(config.server, port=app.port)), clock) as again:
         again.services.engines["anthropic"] = engine
-        await sees(chat, "echo: meanwhile", 40)
-        await chat.wait_for_timeout(500)
-        assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+        await sees(page, "echo: meanwhile", 40)
+        await page.wait_for_timeout(500)
+        assert (await log_of(page))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+        await page.close()
     assert len(engine.turns) == 2
-    await chat.close()
 
 
 async def other_tab(context: BrowserContext, site: HostSite) -> Page:
@@ -139,11 +143,11 @@ async def test_many_tabs_share_one_held_request_and_all_see_every_message(
     for tab in tabs:
         await sees(tab, "echo: hello to all tabs", 20)
     (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    waiters = caller.app.services.events._waiters
+    waiters, visitor = caller.app.services.events._waiters, (caller.bot, "web", listed.user_id)
     async with asyncio.timeout(10):
-        while not waiters:  # noqa: ASYNC110  # the read has no other sign
+        while visitor not in waiters:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.05)
-    assert {key: len(held) for key, held in waiters.items()} == {(caller.bot, "web", listed.user_id): 1}
+    assert len(waiters[visitor]) == 1
     await perform(caller.app.services, ADMIN, "conversation.reply", {"conversation": listed.id, "text": "Ada here"})
     for tab in tabs:
         await sees(tab, "Ada here", 20)
