@@ -52,21 +52,10 @@ async def waiting(db: Database, now: int) -> list[str]:
 
     Messages that were tried in vain for ten minutes, or are older than a day, fail.
     """
-    times = now - GIVE_UP_MS, now - DAY_MS
-
-    def look(connection: Connection) -> tuple[list[str], bool]:
-        names = [name for (name,) in connection.execute("SELECT DISTINCT outbox FROM messages WHERE outbox IS NOT NULL")]
-        return names, bool(names) and connection.execute(f"SELECT 1 FROM messages WHERE {_OVERDUE} LIMIT 1", times).fetchone() is not None
-
-    def expire(connection: Connection) -> None:
-        connection.execute(
-            f"UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL WHERE {_OVERDUE}", times
-        )
-
-    names, has_overdue = await db.read(look)
-    if has_overdue:
-        await db.write(expire)
-    return names
+    expire = f"UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL WHERE {_OVERDUE}"
+    await change_any(db, f"SELECT 1 FROM messages WHERE {_OVERDUE} LIMIT 1", (now - GIVE_UP_MS, now - DAY_MS), expire)
+    rows = await db.read(lambda connection: connection.execute("SELECT DISTINCT outbox FROM messages WHERE outbox IS NOT NULL").fetchall())
+    return [name for (name,) in rows]
 
 
 def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[object]) -> list[OutgoingMessage]:

@@ -1,6 +1,6 @@
 """Contents of WhatsApp messages: texts with marks, and choices as buttons or a list."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from chatsvc.domain import rich_text
 from chatsvc.domain.outgoing import without_choices
@@ -11,9 +11,11 @@ MOST_BUTTONS, MOST_ROWS = 3, 10
 BUTTON_TITLE, ROW_TITLE, ROW_DESCRIPTION = 20, 24, 72
 ROW_ID = 200
 MOST_QUESTION = 1024
+# The button that opens a list of choices.
+_LABELS = {"tr": "Seçenekler", "en": "Choose"}
 
 
-def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> dict[str, object]:
+def content(text: str, choices: Sequence[str]) -> dict[str, object]:
     """Make type and content of a message. Choices become buttons, or a list where there are many or they are long.
 
     Plain text where a list does not hold them all: it would hide the others.
@@ -29,7 +31,7 @@ def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> d
         "buttons": [{"type": "reply", "reply": {"id": CHOICE + choice, "title": choice}} for choice in offered],
     }
     if not short:
-        action = _list(offered, label(text)[:BUTTON_TITLE])
+        action = _list(offered, text)
     return {
         "type": "interactive",
         "interactive": {"type": "button" if short else "list", "body": {"text": formatted(text)}, "action": action},
@@ -50,8 +52,10 @@ def formatted(text: str) -> str:
     return shown if shown.strip() else text
 
 
-def _list(choices: Sequence[str], label: str) -> dict[str, object]:
-    """Make a list. Its rows are numbered where their titles, which are to differ, begin alike."""
+def _list(choices: Sequence[str], text: str) -> dict[str, object]:
+    """Make a list below a text. Its rows are numbered where their titles, which are to differ, begin alike."""
+    from chatsvc.language import language_detection
+
     titles = [_shortened(choice, ROW_TITLE) for choice in choices]
     if len(set(titles)) < len(titles):
         titles = [_shortened(f"{number}. {choice}", ROW_TITLE) for number, choice in enumerate(choices, start=1)]
@@ -59,7 +63,7 @@ def _list(choices: Sequence[str], label: str) -> dict[str, object]:
     for row, choice in zip(rows, choices, strict=True):
         if not row["title"].endswith(choice):  # what a title cannot hold stands in the description as a whole
             row["description"] = _shortened(choice, ROW_DESCRIPTION)
-    return {"button": label, "sections": [{"rows": rows}]}
+    return {"button": _LABELS.get(language_detection.guess(text) or "", _LABELS["en"]), "sections": [{"rows": rows}]}
 
 
 def _shortened(text: str, most: int) -> str:

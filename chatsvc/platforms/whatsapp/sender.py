@@ -43,8 +43,6 @@ _TOKEN_CODE = 190
 _WAIT_ALL = {130429: 2.0, 80007: 30.0, 4: 30.0}
 _WAIT_ONE = {131056: 6.0}
 _MOST_CODE = 10_000_000
-# The button that opens a list of choices.
-_LABELS = {"tr": "Seçenekler", "en": "Choose"}
 
 
 class WhatsAppSender(PlatformPoster):
@@ -78,7 +76,7 @@ class WhatsAppSender(PlatformPoster):
             "to" if address.kind == PHONE else "recipient": address.value,
             # The delivery statuses bear it; see callbacks.
             "biz_opaque_callback_data": f"{part.conversation_id} {part.id}{'' if part.is_last else ' part'}",
-            **content(part.text, part.choices, _label),
+            **content(part.text, part.choices),
         }
         try:
             answer = await self._call(message, TIMEOUT_S)
@@ -147,9 +145,3 @@ class WhatsAppSender(PlatformPoster):
         """Give up receipts, then end what is being sent."""
         await background.cancel(*self._receipts)
         await super().close()
-
-
-def _label(text: str) -> str:
-    from chatsvc.language import language_detection
-
-    return _LABELS.get(language_detection.guess(text) or "", _LABELS["en"])
