@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from datetime import date as calendar_date
 
 from chatsvc.domain import times
-from chatsvc.domain.times import DAYS, MONTHS, without_fraction
+from chatsvc.domain.times import DAYS, MONTHS
 
 CENT = 10_000  # micro-dollars
 _TURKISH = str.maketrans(",.", ".,")
@@ -80,7 +80,3 @@ def short_date(instant: int, now: int, language: str, zone: str = "UTC") -> str:
 def days_ago(instant: int, now: int, zone: str = "UTC") -> int:
     """Count the midnights of a zone since an instant; 0 is today, 1 yesterday."""
     return (moment(now, zone).date() - moment(instant, zone).date()).days
-
-
-def machine_time(instant: int) -> str:
-    return without_fraction(instant)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from chatsvc import translations
-from chatsvc.dashboard import browsers, catalogue, formats
-from chatsvc.domain import rich_text
+from chatsvc.dashboard import browsers, catalogue
+from chatsvc.domain import rich_text, times
 from chatsvc.domain.knowledge_files.documents import TABLE_RULE
 from chatsvc.web.middlewares import static_url
 
@@ -44,7 +44,7 @@ def environment() -> Environment:
     jinja.filters["rich"] = lambda text: Markup(rich.render(spans=rich_text.spans(catalogue.closed(text))))  # noqa: S704  # escaped there
     jinja.filters["unmarked"] = rich_text.plain
     jinja.filters["unruled"] = _without_rules
-    jinja.globals["machine_time"] = formats.machine_time
+    jinja.globals["machine_time"] = times.without_fraction
     jinja.globals["qr_code"] = qr_code
     jinja.globals["browser_name"] = browsers.name
     jinja.globals["zones"] = _zones

@@ -54,10 +54,7 @@ def _shaped(text: str) -> str:
 
 
 def own_name(name: str, spoken: Iterable[str]) -> str | None:
-    """Return the name as the visitor wrote it. None if they did not, or if it is no name.
-
-    One word of it may be their later spelling of a word that they wrote beside the others: "Linda Prescot", then "Prescott".
-    """
+    """Return the name as the visitor wrote it, or None. A word may be their later spelling: "Linda Prescot", then "Prescott"."""
     spoken, words = list(spoken), name.split()
     if (typed := _name_in(name, spoken)) or not 2 <= len(words) <= MAX_NAME_WORDS:
         return typed
@@ -161,10 +158,7 @@ _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """Return `digits` as dialled within `country` (ISO 3166). The result has the country's code and no trunk prefix.
-
-    None for an unknown country, and for a number that begins like none of it: `07700 900 123` typed to a business in Turkey.
-    """
+    """Add the code of `country` (ISO 3166) to `digits` that are dialled there. None for a number that begins like none of it."""
     known = _FIRST_DIGITS.get(country.upper())
     if known and digits[:1] == "0" and digits[1:2] not in ("0", *known):
         return None

@@ -57,10 +57,9 @@ def set_appointment(
     move: AppointmentMove | None = None,
     announcement: Announcement | None = None,
 ) -> None:
-    """Change an appointment of these accounts (None for all), if there is one. Its request has the status that goes with it.
+    """Change an appointment of these accounts (None for all), if there is one. Its request gets the status that goes with it.
 
-    A decision of the team on the appointment is one on the change that waits, too. `by` is who changes it, for its history. The customer
-    is told where something has changed.
+    A change that waits is decided with it. The customer is told where something has changed.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
     old = captures.state_of(connection, *row) if row else None

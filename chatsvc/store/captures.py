@@ -37,11 +37,7 @@ class NewCapture(NamedTuple):
 
 
 def write(connection: Connection, bot_id: str, conversation: int, capture: NewCapture) -> None:
-    """Write a request with its appointment, and the events of the bot's webhook.
-
-    A request that follows another is a change: what it belongs to changes at once where nobody has decided on it, else the change waits for
-    the team.
-    """
+    """Write a request with its appointment, and the events of the bot's webhook. One that follows another is a change of that."""
     request, appointment, tell, sends_mail = capture
     r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(

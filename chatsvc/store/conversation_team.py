@@ -120,12 +120,6 @@ def labels_of(text: str | None) -> list[str]:
 
 
 @reads
-def read(connection: Connection, accounts: Accounts, conversation_id: str) -> TeamRecords:
-    """Read assignee and notes of a conversation."""
-    return of_conversation(connection, owned(connection, accounts, conversation_id)[1])
-
-
-@reads
 def notes_of(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, list[Note]]:
     """Read the notes of conversations, by the conversations' ids. Conversations without a note are left out."""
     notes_by_id: dict[str, list[Note]] = {}

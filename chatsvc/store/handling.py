@@ -76,9 +76,8 @@ def reply(
 ) -> OperatorMessage:
     """Store a person's message, which takes the conversation unless `takes` is False.
 
-    `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
-    than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
-    `mail_to` is the address to which it goes by mail where the visitor does not read it.
+    `handler` returns the author for the conversation as it is, and may refuse. `key` is the digest that recognises the message; raises
+    AlreadyWritten. `mail_to` is the address to which it goes by mail where the visitor does not read it.
     """
     conversation, number = owned(connection, accounts, conversation_id)
     if key is not None:

@@ -168,7 +168,7 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
     await chat(db, user_id="v1", at=START)
     ((conversation, _),) = (await listed(db)).items
     note = await conversation_team.add_note(db, ["account"], conversation.id, "Ada", "Call back", START)
-    assert (await conversation_team.read(db, None, conversation.id)).notes == [note]
+    assert (await conversation_team.view(db, None, conversation.id, 1, "ada")).team.notes == [note]
     assert await conversation_team.notes_of(db, [conversation.id, "none"]) == {conversation.id: [note]}
     for operator in ("ada", "selin"):
         await conversation_team.see(db, None, conversation.id, operator, 7)

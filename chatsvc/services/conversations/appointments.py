@@ -62,10 +62,7 @@ async def set_appointment(
 
 
 async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
-    """Change a request's `status`, `note` or `assignee` (an operator's e-mail address); empty texts remove. Raises Refused.
-
-    A status that its appointment cannot have beside its own is set there: a dismissed request is a canceled appointment.
-    """
+    """Change a request's `status`, `note` or `assignee` (an e-mail address); its appointment gets the status that goes with it."""
     change = await captures.checked(services, caller, "request", request, **changes)
     item = await inbox.find(services.db, caller.scope.accounts, request)
     if item is None or item.request.id != request:

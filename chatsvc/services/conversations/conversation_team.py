@@ -148,11 +148,7 @@ async def list_people(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[KnownVisitor]:
-    """List visitors whose name or contact data are known, those last seen first. q: words as in the list of conversations.
-
-    The same person is one, on the page of his or her newest conversation, or with words on each page. A page may be short although more
-    follow.
-    """
+    """List visitors whose name or contact data are known, those last seen first; the same person is one. A page may be short."""
     bot_id = bot.id if bot else None
     terms = terms_of(q) if q else []
     if q and q.strip() and not terms:

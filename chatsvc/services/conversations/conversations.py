@@ -74,8 +74,7 @@ async def list_all(
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first. `filters` are those of `_filter` but for the status.
 
-    handling: only those that are "waiting", or that an "operator" has. missed: only those to which nobody came in time. Such a page may be
-    short, or empty, although more follow.
+    handling: "waiting" or "operator". missed: only those to which nobody came in time. Such a page may be short although more follow.
     """
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
@@ -129,11 +128,11 @@ class TeamThread(NamedTuple):
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
     """Show one conversation with its newest messages, their mails, and the visitor's number."""
-    thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
-    is_answered = any(message.role == OPERATOR for message in thread.messages)
+    view = await conversation_team.view(services.db, caller.scope.accounts, conversation, message_limit, caller.actor.id)
+    is_answered = any(message.role == OPERATOR for message in view.messages)
     mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
-    team = await conversation_team.read(services.db, caller.scope.accounts, conversation)
-    return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation), team)
+    phones = await _phones(services, [view.conversation])
+    return TeamThread(view.conversation, view.messages, mailed, phones.get(conversation), view.team)
 
 
 async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str, str]:
@@ -190,8 +189,7 @@ async def list_rows(
     """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
 
     Conversations that are set aside are left out, unless a status, a label or words ask for them. Without these the first page begins
-    with up to MOST_WAITING visitors who wait for a person, and as many conversations that are back from a while, beside `limit` others;
-    no page has them among the others.
+    with up to MOST_WAITING visitors who wait for a person, and as many that are back from a while; no page has them among the others.
     """
     wanted = await _filter(services, caller, **filters)
     if wanted is None:

@@ -100,10 +100,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 
 
 async def return_overdue(services: Services) -> int:
-    """Return conversations to the bot whose visitors waited in vain or whose operators fell silent. Return how many.
-
-    Conversations that were set aside for a while are opened.
-    """
+    """Return conversations to the bot where nobody came or the operator fell silent, and open those set aside. Return how many."""
     await conversation_team.wake(services.db, services.clock())
     overdue = await stored.overdue(services.db, services.clock(), _BATCH)
     for account_id, conversation, last_words in overdue:
