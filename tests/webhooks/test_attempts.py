@@ -88,9 +88,10 @@ async def furnished(make_caller: MakeCaller, engine: ScriptedEngine, receiver: R
 async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCaller, engine: ScriptedEngine, receiver: Receiver) -> None:
     first, second = await furnished(make_caller, engine, receiver)
     await webhooks.test(first.app.services, ADMIN, bot=await first.chatbot())
-    everything = [*await attempts(first), *await attempts(second)]
-    scope = Scope({first.account: Role.OWNER})
-    owner = actors.Caller(Actor("operator", "7", "Ada"), scope, "web")
+    everything = [(caller.bot, attempt) for caller in (first, second) for attempt in await attempts(caller)]
+    owner = actors.Caller(Actor("operator", "7", "Ada"), Scope({first.account: Role.OWNER}), "web")
+    outcomes: dict[str | None, tuple[bool | None, ...]] = {"delivered": (True,), "failed": (False,), "in_flight": (None,)}
+    outcomes[None] = True, False, None
 
     async def ids(limit: int, **filters: Any) -> list[str]:
         collected, after = list[str](), None
@@ -102,19 +103,12 @@ async def test_attempts_of_all_bots_are_filtered_and_paged(make_caller: MakeCall
                 return collected
 
     chatbots = [await first.chatbot(), await second.chatbot()]
-    for bot, status, event in itertools.product((None, *chatbots), (None, "delivered", "failed", "in_flight"), (None, "webhook.test")):
+    for bot, status, event in itertools.product((None, *chatbots), outcomes, (None, "webhook.test")):
         filters = {name: value for name, value in (("bot", bot), ("status", status), ("event", event)) if value}
         expected = {
             attempt["id"]
-            for attempt in everything
-            if {
-                None: True,
-                "delivered": attempt["success"],
-                "failed": attempt["success"] is False,
-                "in_flight": attempt["success"] is None,
-            }[status]
-            and event in (None, attempt["event"])
-            and (bot is None or attempt in await attempts(first if bot is chatbots[0] else second))
+            for bot_id, attempt in everything
+            if (bot is None or bot.id == bot_id) and event in (None, attempt["event"]) and attempt["success"] in outcomes[status]
         }
         listed = await ids(4, **filters)
         assert (set(listed), len(listed)) == (expected, len(expected)), filters
