@@ -125,17 +125,12 @@ async def test_servers_that_cannot_be_reached() -> None:
     assert await fault(settings(25, host="mail.invalid"), refused) == ("egress_refused", None, True, False)
     assert (refused.opened["mail"], refused.refused["mail"]) == (0, 1)
 
+    with socket.create_server(("127.0.0.1", 0)) as silent, patch.object(smtp, "COMMAND_S", 0.05):
+        assert await fault(settings(silent.getsockname()[1])) == ("timeout", None, True, False)
+
 
 async def test_a_name_is_looked_up_and_its_addresses_are_tried(mailbox: Mailbox) -> None:
     assert await sent(settings(mailbox.port, host="localhost")) == "2.0.0 kept as 4711"
-
-
-async def test_a_listener_that_says_nothing_is_a_timeout() -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        with patch.object(smtp, "COMMAND_S", 0.05):
-            assert await fault(settings(silent.getsockname()[1])) == ("timeout", None, True, False)
 
 
 def test_answers_are_kept_short_and_printable() -> None:
