@@ -11,8 +11,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import psycopg
-
 from chatsvc import background
 from chatsvc.domain.limiter import AccountVersion
 from chatsvc.domain.models import ServiceNode
@@ -94,18 +92,15 @@ class PostgresDatabase(Database):
         node: this process, which has to be noted again within DEAD_AFTER_MS.
         """
         writer = Writer(address, key, node)
-        reading: list[PostgresThread] = []
+        reading = [PostgresThread(partial(connect, address, writes=False, statement_s=STATEMENT_S)) for _ in range(readers)]
         translate = partial(translated, address=address)
         try:
-            await writer.run(lambda _: None)
-            while len(reading) < readers:
-                reading.append(await PostgresThread.open(partial(connect, address, writes=False, statement_s=STATEMENT_S)))
-        except BaseException as fault:
+            for thread in (writer, *reading):
+                await thread.run(lambda _: None)
+        except BaseException as fault:  # noqa: BLE001  # raised again
             for thread in (*reversed(reading), writer):
                 await thread.close()
-            if isinstance(fault, psycopg.Error):
-                raise translate(fault) from None
-            raise
+            raise translate(fault) from None
         batches = [BatchThread("writer", writer, writer.write, translate)]
         writer.queue = batches[0].queue
         batches += [BatchThread("reader", thread, _read_batch, translate) for thread in reading]

@@ -97,9 +97,10 @@ def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState
                 (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint
             """
         ).fetchone()
-        durable = ("fsync", "full_page_writes", "synchronous_commit")
-        settings = {name: str(connection.execute("SELECT current_setting(?)", (name,)).fetchone()[0]) for name in durable}
+        settings = dict(
+            connection.execute("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')")
+        )
         encrypted = None if is_local(address) else connection.driver.pgconn.ssl_in_use
-        state = ServerState(str(version), clock, settings, bool(may_create), (used, most), encrypted)
+        state = ServerState(version, clock, settings, bool(may_create), (used, most), encrypted)
         schema = check_schema(connection, address)
         return state, read(connection, schema, tiers) if schema else None

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class PostgresThread:
-    """A connection and its thread; opened with `open`. `busy_since`: when the work under way began, None while there is none."""
+    """A connection and its thread; opened when first used. `busy_since`: when the work under way began, None while there is none."""
 
     def __init__(self, connect: Callable[[], PostgresConnection]) -> None:
         self._connect = connect
@@ -29,17 +29,6 @@ class PostgresThread:
         self._connection: PostgresConnection | None = None
         self.busy_since: float | None = None
         self._is_closed = False
-
-    @classmethod
-    async def open(cls, connect: Callable[[], PostgresConnection]) -> PostgresThread:
-        """Open a connection in a new thread; raises what `connect` raises."""
-        opened = cls(connect)
-        try:
-            await opened.run(lambda _: None)
-        except BaseException:
-            await opened.close()
-            raise
-        return opened
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Call `work(connection, *arguments)` in the thread; raises what it raises."""
@@ -84,7 +73,7 @@ class PostgresThread:
 
 
 class AsideConnection(PostgresThread):
-    """A connection that commits each statement; opened when first used."""
+    """A connection that commits each statement."""
 
     def __init__(self, address: PostgresTarget) -> None:
         super().__init__(partial(connect, address, writes=True))
