@@ -272,7 +272,9 @@ def rotate(folder, line):
 
     def trace(frame, event, _):
         nonlocal seen
-        if not any(place in frame.f_code.co_filename for place in places):
+        file = frame.f_code.co_filename
+        # Until the rotation begins the store is opened as by any command.
+        if not (places[0] in file and seen or places[1] in file):
             return None
         if event == "line":
             seen += 1

@@ -28,7 +28,6 @@ class PostgresThread:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres")
         self._connection: PostgresConnection | None = None
         self.busy_since: float | None = None
-        self._is_closed = False
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         """Call `work(connection, *arguments)` in the thread; raises what it raises."""
@@ -59,10 +58,7 @@ class PostgresThread:
             copy.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
-        """Close the connection and end the thread; a second call does nothing."""
-        if self._is_closed:
-            return
-        self._is_closed = True
+        """Close the connection and end the thread."""
 
         def close() -> None:
             if self._connection is not None:
