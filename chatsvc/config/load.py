@@ -159,14 +159,15 @@ def _tier(name: str, section: Section, keys: Sequence[str]) -> Tier:
         return Tier(name, engine)
     if "model" not in section.entries:
         section.refuse("expected model: the name of one of the provider's models")
-    price = section.plain(keys[0], values.usd, 0)
-    otherwise = (0, 0, (price + 5) // 10, (price * 5 + 2) // 4)
-    prices = [section.plain(key, values.usd, default) for key, default in zip(keys[1:], otherwise[1:], strict=True)]
+    price = section.plain("input_usd_per_mtok", values.usd, 0)
     return Tier(
         name,
         engine,
         section.text("model", values.line, ""),
-        **{f"{kind}_price": amount for kind, amount in zip(PRICES, (price, *prices), strict=True)},
+        input_price=price,
+        output_price=section.plain("output_usd_per_mtok", values.usd, 0),
+        cache_read_price=section.plain("cache_read_usd_per_mtok", values.usd, (price + 5) // 10),
+        cache_write_price=section.plain("cache_write_usd_per_mtok", values.usd, (price * 5 + 2) // 4),
     )
 
 
