@@ -38,17 +38,17 @@ class Instance:
     keys: tuple[str, ...]
 
 
+def perform(config: Path, operation: str, **arguments: Any) -> Any:
+    """Perform an operation as a command does, here or on the running service."""
+    return client.call(configuration.read(config, {}), operation, arguments)
+
+
 def _furnish(file: Path) -> Instance:
-    document = configuration.read(file, {})
-
-    def perform(operation: str, **arguments: Any) -> Any:
-        return client.call(document, operation, arguments)
-
-    account = perform("account.create", name="Benchmark")["id"]
-    perform("account.set", account=account, messages_limit=MOST)
+    account = perform(file, "account.create", name="Benchmark")["id"]
+    perform(file, "account.set", account=account, messages_limit=MOST)
     about = "Answers questions about bicycles."
-    bots = [perform("bot.create", name=f"Assistant {number}", description=about)["id"] for number in range(BOTS)]
-    keys = [perform("key.create")["key"] for _ in range(KEYS)]
+    bots = [perform(file, "bot.create", name=f"Assistant {number}", description=about)["id"] for number in range(BOTS)]
+    keys = [perform(file, "key.create")["key"] for _ in range(KEYS)]
     return Instance(file, account, tuple(bots), tuple(keys))
 
 

@@ -13,7 +13,6 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from typing import NamedTuple
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 from harness import Bar, Report, ServerProcess, Wrong, main, progress
-from instance import Instance, instances
+from instance import Instance, instances, perform
 from standin import OVERLOADED, SPOKEN, model, response, tier
 
 from tests.webhooks.certificates import Authority
@@ -135,7 +134,7 @@ async def watch(server: ServerProcess, instance: Instance, until: float) -> list
             print(
                 f"{minute:>6} {span.rss_mb:>10.1f} {span.descriptors:>11} {span.tasks:>6} {span.wal_mb:>7.1f}", file=sys.stderr, flush=True
             )
-            command(instance, "account", "list")
+            await asyncio.to_thread(perform, instance.config, "account.list")
     return samples
 
 
@@ -145,11 +144,6 @@ def summary(samples: list[Sample], begin_s: float, end_s: float) -> Sample:
     _, rss, descriptors, tasks, wal = zip(*span, strict=True)
     # The fewest: what is left when no request happens to be in flight.
     return Sample(begin_s, statistics.median(rss), min(descriptors), min(tasks), max(wal))
-
-
-def command(instance: Instance, *arguments: str) -> None:
-    words = [sys.executable, "-m", "chatsvc", "-c", str(instance.config), *arguments]
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # its own commands
 
 
 async def bench() -> Report:
@@ -162,7 +156,7 @@ async def bench() -> Report:
         (made,) = stack.enter_context(instances(1, settings + tier(url)))
         server = stack.enter_context(ServerProcess(SERVERS, "watched", str(made.config), log=folder / "log"))
         for bot in made.bots:
-            await asyncio.to_thread(command, made, "webhook", "set", bot, f"{target}/ok", "--event", "request.created")
+            await asyncio.to_thread(perform, made.config, "webhook.set", bot=bot, url=f"{target}/ok", events=["request.created"])
         connector = TCPConnector(limit=64, keepalive_timeout=5)
         session = await stack.enter_async_context(ClientSession(connector=connector, timeout=ClientTimeout(30)))
         caller = Caller(made, session, f"http://127.0.0.1:{server.port}/api/v2")
