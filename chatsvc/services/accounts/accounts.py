@@ -7,7 +7,6 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
 from chatsvc.domain.paging import ResultPage
-from chatsvc.domain.plans import Plan
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store import accounts as stored
@@ -40,13 +39,14 @@ def long_text(value: str, field: str, most: int, *, optional: bool = False) -> s
     return text
 
 
-def _plan(services: Services, name: str) -> Plan | None:
+def _plan(services: Services, name: str) -> tuple[str | None, int]:
+    """Return the name of a plan as it is stored, with the plan's allowance."""
     if name == NO_PLAN:
-        return None
+        return None, 0
     plan = services.config.plans.get(name)
     if plan is None:
         raise refusals.plan_unknown(plan=name, plans=[*services.config.plans, NO_PLAN])
-    return plan
+    return plan.name, plan.messages
 
 
 def _with_usage(services: Services, state: AccountState) -> AccountUsage:
@@ -70,18 +70,9 @@ async def resolve(services: Services, caller: Caller, account_id: str | None) ->
 
 async def create(services: Services, _: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:
     """Create an account on a plan, with the plan's allowance."""
-    chosen = _plan(services, plan)
-    now = services.clock()
-    account = Account(
-        id=str(uuid.uuid4()),
-        name=plain_text(name, "account.name"),
-        plan=chosen.name if chosen else None,
-        subscription_status="active",
-        messages_limit=chosen.messages if chosen else 0,
-        message_credits=0,
-        created_at=now,
-        updated_at=now,
-    )
+    (plan_name, limit), now = _plan(services, plan), services.clock()
+    name = plain_text(name, "account.name")
+    account = Account(str(uuid.uuid4()), name, plan_name, "active", limit, message_credits=0, created_at=now, updated_at=now)
     await stored.create(services.db, account)
     return AccountUsage(account, 0)
 
@@ -126,9 +117,7 @@ async def change(
             changes["name"] = plain_text(name, "account.name")
     if plan is not None:
         with faults:
-            chosen = _plan(services, plan)
-            changes["plan"] = chosen.name if chosen else None
-            changes["messages_limit"] = chosen.messages if chosen else 0
+            changes["plan"], changes["messages_limit"] = _plan(services, plan)
     if status is not None:
         with faults:
             if status not in SUBSCRIPTION_STATUSES:

@@ -1,15 +1,13 @@
 """Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
-import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller, Unchanged
 from chatsvc.domain.bot_tests import BotTestOutcome
-from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
-from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 from chatsvc.services.accounts.bot_files import differing_of
@@ -77,12 +75,10 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
     faults: list[dict[str, Any]] = []
     wanted: list[SyncedBot] = []
     named: dict[object, str] = {}
-    now, tier = services.clock(), next(iter(services.config.models))
     for file in files:
-        new = Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
         name = BotFileReader(None).read_text(file["text"], Profile()).get("name")
         same = [bot for bot in state.bots.values() if bot.name == name]
-        bot = same[0] if same else new
+        bot = same[0] if same else bots.new(services, state)
         reader = BotFileReader(services.config.models)
         changes = reader.read_text(file["text"], profiles.load(bot.profile))
         if len(same) > 1:

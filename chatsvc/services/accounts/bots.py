@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from chatsvc.domain import contacts, errors, folding, opening_hours, operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
@@ -31,9 +32,9 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> Bot:
     return bot
 
 
-def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, object]:
+def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, Any]:
     """Check all given settings by their names; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     faults = refusals.Faults()
     for name, value in settings.items():
         with faults:
@@ -105,23 +106,18 @@ _OPTIONAL = {"phone": _phone, "email": operators.normalised_email, "opening_hour
 async def create(services: Services, caller: Caller, *, name: str, account: str | None = None, **settings: object) -> Bot:
     """Create a bot; raises `bots_exhausted` beyond the number of bots in the plan."""
     state = await accounts.resolve(services, caller, account)
-    given = {setting: value for setting, value in settings.items() if value is not None}
-    values = checked(services.config.models, {"name": name, "model": next(iter(services.config.models)), **given})
+    bot = new(services, state)._replace(**checked(services.config.models, {"name": name, **settings}))
     plan = services.config.plans.get(state.account.plan or "")
-    now = services.clock()
-    fixed = {
-        "id": str(uuid.uuid4()),
-        "account_id": state.account.id,
-        "active": True,
-        "messages_used": 0,
-        "created_at": now,
-        "updated_at": now,
-    }
-    bot = Bot(**{"description": None, **values, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
     most = plan.bots if plan else 0
     if await stored.create(services.db, bot, most) is None:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most)
     return state.update_bot(bot)
+
+
+def new(services: Services, state: AccountState) -> Bot:
+    """Make a bot of an account with all defaults, without a name."""
+    now, tier = services.clock(), next(iter(services.config.models))
+    return Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
 
 
 async def list_all(

@@ -27,16 +27,7 @@ async def create(
         if expires_at is not None and expires_at <= now:
             raise refusals.time_passed(time=expires)
     faults.refuse()
-    key = ApiKey(
-        id=str(uuid.uuid4()),
-        account_id=state.account.id,
-        label=label,
-        prefix=secret[: keys.SHOWN],
-        created_at=now,
-        expires_at=expires_at,
-        revoked_at=None,
-        last_used_at=None,
-    )
+    key = ApiKey(str(uuid.uuid4()), state.account.id, label, secret[: keys.SHOWN], now, expires_at, revoked_at=None, last_used_at=None)
     await stored.create_key(services.db, key, keys.digest(secret))
     return NewKey(key, keys.status(key, now), secret)
 
