@@ -103,8 +103,7 @@ def _special(address: IPAddress) -> str | None:
 def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) -> None:
     """Check that a connection to `address`:`port` may be opened; raises TargetRefused.
 
-    Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused: a receiver on the same
-    machine at another port is what such a network is listed for.
+    Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused.
     """
     what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _purpose(address, _NEVER)
     if what is not None:
@@ -126,8 +125,7 @@ def check_answers(
 ) -> tuple[IPAddress, ...]:
     """Return the addresses of a name (one at least), each once. Raises TargetRefused where one of them may not be dialled.
 
-    A name leads either outside or to the operator's own networks, wholly: a mixture is how a name is made to slip from one to the
-    other. `inside_only`: the name is one that could not be a public one (see Target).
+    A name leads either outside or to the operator's own networks, wholly. `inside_only`: it could not be a public one (see Target).
     """
     answers = tuple(dict.fromkeys(addresses))
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()

@@ -22,16 +22,6 @@ class FailedDelivery(NamedTuple):
     error: str | None
 
 
-class FirstSteps(NamedTuple):
-    """The steps that a new account has taken. Entries, a conversation or a trial, a valid key, a webhook, the widget."""
-
-    taught: bool
-    tried: bool
-    key: bool
-    webhook: bool
-    embedded: bool
-
-
 class RefusedSite(NamedTuple):
     """A site that asked for a bot's widget without being one of its sites."""
 
@@ -53,13 +43,13 @@ class MissedVisitor(NamedTuple):
 
 
 class TodayRecords(NamedTuple):
-    """Records that wait; each list is cut at the limit."""
+    """Records that wait, each list cut at the limit, and which steps a new account has taken."""
 
     missed: list[MissedVisitor]
     appointments: list[InboxItem]
     failed: list[FailedDelivery]
     refused: list[RefusedSite]
-    steps: FirstSteps
+    steps: dict[str, bool]
 
 
 _APPOINTMENTS = """
@@ -87,6 +77,8 @@ _MISSED = """
     FROM conversations c INDEXED BY conversations_missed WHERE c.account_id = ?1 AND c.missed_at IS NOT NULL
     ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?2
 """
+# Entries, a conversation or a trial, a valid key, a webhook, the widget.
+STEPS = ("teach", "try", "key", "webhook", "embed")
 _STEPS = """
     SELECT
         EXISTS (SELECT 1 FROM bots b CROSS JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1),
@@ -106,7 +98,7 @@ def read(connection: Connection, account_id: str, now: int, since: int, limit: i
         _appointments(connection, account_id, now, _FOREVER, limit),
         [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
         [RefusedSite(*row) for row in connection.execute(_REFUSED, (account_id, since, limit))],
-        FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
+        dict(zip(STEPS, map(bool, connection.execute(_STEPS, (account_id, now)).fetchone()), strict=True)),
     )
 
 

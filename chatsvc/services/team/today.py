@@ -106,15 +106,10 @@ async def _offers(services: Services, bot: Bot) -> dict[str, str]:
     return {finding.kind.removesuffix("_missing"): str(finding.facts["value"]) for finding in findings if finding.facts}
 
 
-def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
-    account = state.account
-    plan = services.config.plans.get(account.plan or "")
-    needed = [Step("teach", steps.taught), Step("try", steps.tried), Step("embed", steps.embedded)]
-    is_done = all(step.done for step in needed)
-    taken = [Step("bot", bool(state.bots)), Step("settings", any(bot.opening_hours for bot in state.bots.values())), *needed]
-    if plan is not None and plan.rest_api:
-        taken.append(Step("key", steps.key))
-    if plan is not None and plan.webhooks:
-        taken.append(Step("webhook", steps.webhook))
-    is_new = services.clock() - account.created_at < NEW_DAYS * times.DAY_MS
-    return taken if is_new and not is_done else []
+def _steps(services: Services, state: AccountState, taken: Mapping[str, bool]) -> list[Step]:
+    plan, needed = services.config.plans.get(state.account.plan or ""), ["teach", "try", "embed"]
+    if services.clock() - state.account.created_at >= NEW_DAYS * times.DAY_MS or all(taken[name] for name in needed):
+        return []
+    for_developers = [name for name, has in zip(FOR_DEVELOPERS, (plan.rest_api, plan.webhooks), strict=True) if has] if plan else []
+    own = [Step("bot", bool(state.bots)), Step("settings", any(bot.opening_hours for bot in state.bots.values()))]
+    return own + [Step(name, taken[name]) for name in needed + for_developers]
