@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from chatsvc.services.team import own_session
+from chatsvc.services.team import credentials
 from tests.browsers import chromium, tool
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site, open_site
@@ -23,7 +23,7 @@ Tabs = Callable[..., Awaitable[Page]]
 def _hash_passwords_quickly() -> Iterator[None]:
     """Spare the memory that makes guessing slow: each test signs in."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(own_session, "MEMORY_KIB", 64)
+        patched.setattr(credentials, "MEMORY_KIB", 64)
         yield
 
 

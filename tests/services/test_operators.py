@@ -20,7 +20,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts
 from chatsvc.services.administration import perform
 from chatsvc.services.services import HASHES
-from chatsvc.services.team import own_session, sessions
+from chatsvc.services.team import credentials, sessions
 from chatsvc.store import sessions as stored
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock
@@ -335,13 +335,13 @@ async def test_an_unknown_operator_costs_the_same_work(team: Team, monkeypatch: 
     await team.join()
     await team.token("invited@example.com")
     verified: list[str] = []
-    real = own_session._verified
+    real = credentials._verified
 
     def counted(password: str, phc: str) -> bool:
         verified.append(phc)
         return real(password, phc)
 
-    monkeypatch.setattr(own_session, "_verified", counted)
+    monkeypatch.setattr(credentials, "_verified", counted)
     for email in (EMAIL, "nobody@example.com", "invited@example.com", "no address"):
         assert await team.refusal("session.create", ANONYMOUS, email=email, password="wrong") == "sign_in_failed"
     assert len(verified) == 4
@@ -358,7 +358,7 @@ async def test_a_queue_of_passwords_is_bounded(team: Team) -> None:
     async with AsyncExitStack() as busy:
         for _ in range(HASHES):
             await busy.enter_async_context(team.app.services.hashing.slot(""))
-        waiting = own_session.MOST_WAITING - HASHES
+        waiting = credentials.MOST_WAITING - HASHES
         for refused in islice(asyncio.as_completed(many), 60 - waiting):
             assert await refused == "too_many_attempts"
     results = await asyncio.gather(*many)

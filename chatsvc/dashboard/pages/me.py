@@ -8,7 +8,7 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.operators import LANGUAGES, NO_NOTICE
-from chatsvc.services.team import second_factor
+from chatsvc.services.team import credentials
 
 PATH = "/me"
 SECOND_FACTOR = "/me#second-factor"
@@ -24,7 +24,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
             "timezone": typed.text("timezone") if "timezone" in typed else operator.timezone,
         },
         "sessions": await page.perform("session.list"),
-        "codes_left": await second_factor.recovery_codes_left(page.services, page.caller),
+        "codes_left": await credentials.recovery_codes_left(page.services, page.caller),
         "languages": LANGUAGES,
         "notices": operators.offered_notices(operator),
         "least": passwords.LEAST,

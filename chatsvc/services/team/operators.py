@@ -17,7 +17,7 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.services import Services
-from chatsvc.services.team.own_session import own
+from chatsvc.services.team.credentials import own
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions

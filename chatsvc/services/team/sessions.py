@@ -23,8 +23,8 @@ from chatsvc.domain.passwords import network
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts
 from chatsvc.services.services import Services
-from chatsvc.services.team import own_session, second_factor
-from chatsvc.services.team.own_session import begin_attempt, confirm_password, is_right, own
+from chatsvc.services.team import credentials
+from chatsvc.services.team.credentials import begin_attempt, confirm_password, is_right, own
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import mail_notices, owners, sealing
 from chatsvc.store import operators as stored_operators
@@ -64,7 +64,7 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
     waiting = await own(services, caller, verified=False)
     held = await stored_operators.credentials(services.db, waiting.operator.id)
     attempt = await begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
-    step = second_factor.step_of(services, waiting.operator.id, held.totp, code) if held and held.totp else None
+    step = credentials.step_of(services, waiting.operator.id, held.totp, code) if held and held.totp else None
     new, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
     if not await stored.verify(services.db, new.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
         log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
@@ -118,7 +118,7 @@ async def set_password(
     signed_in = await own(services, caller)
     new = passwords.check(password, signed_in.operator.email, _common())
     old = await confirm_password(services, signed_in, current or "")
-    hashed = await own_session.hashed(services, new)
+    hashed = await credentials.hashed(services, new)
     session, digest = _new(services, signed_in.operator, signed_in.session.browser, signed_in.session.address, verified=True)
     if not await stored.set_password(services.db, old, hashed, session.session, digest):
         raise refusals.password_wrong()
@@ -137,7 +137,7 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
     with faults:
         password = passwords.check(password, operator.email, _common())
     faults.refuse()
-    hashed = await own_session.hashed(services, password)
+    hashed = await credentials.hashed(services, password)
     new, digest = _new(services, operator, browser, address, verified=not (link.mailed and operator.second_factor))
     changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, new.session, digest)
     if changed is None:
