@@ -446,7 +446,11 @@ async def test_nothing_is_answered_behind_a_request_that_closes(caller: Caller, 
     assert await wire.is_closed()
 
 
-async def test_who_sends_many_requests_at_once_is_answered_and_does_not_go_before_the_others(caller: Caller, connect: Connect) -> None:
+async def test_who_sends_many_requests_at_once_is_answered_and_does_not_go_before_the_others(
+    caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HEAD_TIMEOUT_S", "KEEPALIVE_S"):
+        monkeypatch.setattr(connection, name, 60)
     many, other, whole = await connect(), await connect(), request("GET", "/api/v2/chatbots/x", caller)
     await other.send(whole)
     await other.answer()
