@@ -131,7 +131,7 @@ async def answers(caller: Caller) -> list[Any]:
     ]
     answers += [
         await keys.list_all(services, ADMIN, account=caller.account),
-        await webhooks.show(services, ADMIN, bot=await caller.chatbot()),
+        (await webhooks.show(services, ADMIN, bot=await caller.chatbot()))._replace(sealed_key=b""),  # each seals it anew
     ]
     answers += [(await webhooks.attempts(services, ADMIN, bot=await caller.chatbot(), limit=100)).items]
     again = await caller.send(SAID, "v0", headers={"Idempotency-Key": "k0"})
