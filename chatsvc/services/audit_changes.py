@@ -16,7 +16,7 @@ MOST = 30  # changes of an operation that are recorded
 LONGEST = 200  # characters of a value
 # Counters and what says when or whose a record is.
 _LEFT_OUT = frozenset(
-    {"id", "account_id", "bot_id", "created_at", "updated_at", "messages_used", "is_set_up", "second_factor", "signing_key"}
+    {"id", "account_id", "bot_id", "created_at", "updated_at", "messages_used", "is_set_up", "second_factor", "sealed_key", "signing_key"}
 )
 
 
