@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.support import Serving, Site
-from tests.crash.test_webhooks import captures, rows
+from tests.crash.channel_torture import rows
+from tests.crash.test_webhooks import captures
 from tests.engines.model_server import ModelServer
 from tests.mail.smtp_server import Mailbox, smtp_server
 

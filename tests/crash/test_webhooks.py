@@ -9,7 +9,6 @@ import random
 import signal
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout, web
@@ -17,9 +16,9 @@ from aiohttp import ClientSession, ClientTimeout, web
 from chatsvc.delivery.webhooks import AT_ONCE
 from tests.cli.support import Serving, Site
 from tests.crash.books import disagreements
+from tests.crash.channel_torture import rows
 from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
-from tests.store.inspection import query
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
 
@@ -67,10 +66,6 @@ async def load_until_killed(serving: Serving, who: Customer, name: str, acknowle
         await asyncio.sleep(random.uniform(0.1, 1.2))
         serving.process.send_signal(signal.SIGKILL)
         await asyncio.gather(*callers)
-
-
-def rows(site: Site, statement: str) -> list[tuple[Any, ...]]:
-    return query(site.data / "chatsvc.db", statement)
 
 
 def check(site: Site, receiver: Receiver, acknowledged: set[str]) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<equal>\bIS )?(?:\?(?P<place>\d*)|(?<!:):(?P<name>[a-z_]\w*))")
 _MEMBERS = re.compile(r"\bCROSS JOIN (\w+) (\w+) ON \2\.number IN \(")
@@ -29,36 +29,22 @@ _TYPES = (
 )
 
 
-class Translated(NamedTuple):
-    """A statement with $1, $2 ...; `places` says which value each of them has: its index, or its name.
-
-    compared: those that stand beside IS. PostgreSQL cannot tell the type of `$1 IS NULL`, knows no `column IS $1`, and searches no index
-        for the same in its own words: where they are NULL the statement says so.
-    """
-
-    text: str
-    places: tuple[int | str, ...]
-    compared: frozenset[int | str]
-
-    def arrange(self, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-        """Put the values in the order of the parameters."""
-        if isinstance(values, Mapping):
-            return [values[str(parameter)] for parameter in self.places]
-        return [values[int(parameter)] for parameter in self.places]
-
-
 def translate(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Translate a statement; return its text, and the values in the order of its parameters."""
-    translated = _translate(statement)
-    if translated.compared:
-        nulls = frozenset(index for index in translated.compared if values[index] is None)  # type: ignore[index]
-        if nulls:
-            translated = _translate(statement, nulls)
-    return translated.text, translated.arrange(values)
+    by_parameter: Any = values
+    text, parameters, compared = _translate(statement)
+    if nulls := frozenset(parameter for parameter in compared if by_parameter[parameter] is None):
+        text, parameters, _ = _translate(statement, nulls)
+    return text, [by_parameter[parameter] for parameter in parameters]
 
 
 @lru_cache(maxsize=2048)
-def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> Translated:
+def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> tuple[str, list[int | str], set[int | str]]:
+    """Return the text with numbered parameters, the index or name of each one's value, and those beside IS.
+
+    PostgreSQL cannot tell the type of `$1 IS NULL`, knows no `column IS $1`, and searches no index for the same in its own words: where
+    they are NULL the statement says so.
+    """
     statement = _first_rows(statement)
     for word, instead in _WORDS:
         statement = word.sub(instead, statement)
@@ -86,7 +72,7 @@ def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> Tra
             places.append(key)
         return f"{'= ' if match['equal'] else ''}${places.index(key) + 1}"
 
-    return Translated(_PARAMETER.sub(number, statement), tuple(places), frozenset(compared))
+    return _PARAMETER.sub(number, statement), places, compared
 
 
 def _first_rows(statement: str) -> str:
