@@ -1,1 +1,1 @@
-"""Reading of knowledge files in a process of its own. The child process, and the formats that need a library."""
+"""Reading of knowledge files in a child process: the process itself, and the file formats that need a library."""

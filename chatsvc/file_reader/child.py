@@ -1,9 +1,9 @@
-"""Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
+"""Child process that reads knowledge files from standard input, and writes entries or faults as JSON to standard output.
 
-Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
-The parent writes one line of JSON (`user`, `group`, `files` with `name`, `kind`, `size`, `charset` and `language`; `site` for those of a
-website), then the files' bytes one after the other, and gets a line of JSON for each file as soon as it is read. A file that takes too
-long ends the process by SIGPROF.
+Parsers of untrusted files run here, with limits of memory and processor time, and without the service's rights, secrets and file
+descriptors. The parent writes one line of JSON (`user`, `group`, `files` with `name`, `kind`, `size`, `charset` and `language`; also
+`site` for files of a website), then the bytes of all files. It gets a line of JSON for each file as soon as the file has been read. If
+a file takes too long, the signal SIGPROF kills the process.
 """
 
 import codecs
@@ -30,7 +30,7 @@ _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 
 def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Parsed:
-    """Read a file of any kind, by default the one that its content and name tell; raises KnowledgeFileError."""
+    """Read a file of any kind. Its `kind` is an ending, by default detected from its content and name. Raises KnowledgeFileError."""
     kind = kind_of(name, data) if kind is None else kind
     if (library := _library(kind)) is not None:
         return library.read(name, data, language)  # type: ignore[no-any-return]
@@ -41,17 +41,17 @@ def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Par
 
 
 def _library(kind: str) -> Any:
-    """Import the module that reads this kind of file by a library; None for the other kinds."""
+    """Import and return the module that reads this kind of file with a library. Return None for other kinds."""
     return import_module(f"chatsvc.file_reader.{_LIBRARIES[kind]}") if kind in _LIBRARIES else None
 
 
 def seconds(kind: str, size: int) -> float:
-    """Return the processor time that reading a file of `size` bytes may take. `kind` is its ending, as `kind_of` tells."""
+    """Return the processor time in seconds that reading a file of `size` bytes may take. `kind` is its ending, as `kind_of` returns it."""
     return SECONDS_PER_MEGABYTE * max(1.0, size / MEGABYTE) * (_PACKED if kind in {".pdf", ".docx"} else 1)
 
 
 def main() -> None:
-    """Read all files of one request."""
+    """Drop privileges, limit memory, and read all files of one request. This is the entry point of the child process."""
     request = json.loads(sys.stdin.buffer.readline())
     for library in filter(None, map(_library, {file["kind"] for file in request["files"]})):
         library.warm_up()
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
-    """Read a request's files from `source`, and write a line for each to `target`."""
+    """Read the files of a request from `source`, and write a line of JSON for each file to `target`."""
     site_files = None
     if request.get("site"):
         from chatsvc.file_reader.website import SiteFiles

@@ -1,7 +1,7 @@
-"""Rewrites the tree of a page so that its lines tell what a browser shows.
+"""Rewriting of a page's tree, so that its lines of text say what a browser shows.
 
-Tables get every cell of spanning cells, lines in bold become headings, and prices stand apart from what they are for. What no reader
-looks at is taken away.
+Spanning cells of tables are repeated, lines in bold become headings, and prices are separated from the names before them. Elements
+that are not content are removed.
 """
 
 import re
@@ -44,7 +44,7 @@ _ROWS, _COLUMNS, _CELL = 2_000, 40, 300  # of a table, and characters of a cell 
 
 
 def rewrite(tree: LexborHTMLParser, *, is_site: bool) -> None:
-    """Take away what is no content, and rewrite tables, bold lines and prices."""
+    """Remove elements that are not content, and rewrite tables, bold lines and prices."""
     _limit_depth(tree)
     for node in tree.css(_NEVER if is_site else f"{_NEVER}, {_HIDDEN}"):
         node.decompose()
@@ -56,7 +56,7 @@ def rewrite(tree: LexborHTMLParser, *, is_site: bool) -> None:
 
 
 def _leave_out_chrome(tree: LexborHTMLParser) -> None:
-    """Take away navigation and the like. An element with most of the page's text, or its heading, is content whatever its name says."""
+    """Remove navigation and the like. An element with most of the page's text, or with its main heading, is kept whatever its name is."""
     opened = {value.lstrip("#") for name in _OPENERS for node in tree.css(f"[{name}]") for value in (node.attributes[name] or "").split()}
     most = len(tree.body.text()) // 2 if tree.body else 0
     for node in tree.css(_CHROME):
@@ -73,7 +73,7 @@ def _leave_out_chrome(tree: LexborHTMLParser) -> None:
 
 
 def _limit_depth(tree: LexborHTMLParser) -> None:
-    """Replace what lies too deep by its text: the text of each of thousands of nested elements is quadratic work."""
+    """Replace elements that are nested too deeply by their text. Reading the text of every nested element takes quadratic time."""
     depths: dict[int, int] = {}
     deep = []
     for node in tree.css("*"):
@@ -95,7 +95,7 @@ def _beside(node: LexborNode, direction: str) -> Iterator[LexborNode]:
 
 
 def _part_prices(tree: LexborHTMLParser) -> None:
-    """Part inline elements that follow each other, as their styles do: "Soup" and "£4" are no word "Soup£4"."""
+    """Separate inline elements that only their styles separate, so that "Soup" and "£4" do not become "Soup£4"."""
     prose: dict[int, bool] = {}  # parents, each of which is looked at once
     for node in tree.css("span, a, small, b, strong"):
         if not (text := one_line(node.text())):
@@ -124,8 +124,8 @@ def _is_last(node: LexborNode) -> bool:
 
 
 def _make_headings(tree: LexborHTMLParser) -> None:
-    """Put headings in the place of bold lines, and above paragraphs that begin in bold. Pages written by hand have no other."""
-    # Of elements in each other the outermost alone: it takes the others with it.
+    """Replace bold lines by headings, and add headings above paragraphs that begin in bold. Many pages have no other headings."""
+    # Of nested bold elements only the outermost one is used, since it contains the others.
     bold_nodes = [node for node in tree.css("b, strong, u, font[size]") if node.parent is None or node.parent.tag not in _BOLD]
     for node in bold_nodes:
         _make_heading(tree, node)
@@ -159,7 +159,7 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
 
 
 def _is_alone(node: LexborNode) -> bool:
-    """Tell whether an element has nothing but a few blank nodes beside it."""
+    """Return whether an element has nothing but a few blank nodes beside it."""
     beside = [[*islice(_beside(node, direction), _BESIDE + 1)] for direction in ("prev", "next")]
     return all(len(nodes) <= _BESIDE and not any(other.text().strip() for other in nodes) for nodes in beside)
 
@@ -173,7 +173,7 @@ def _is_line(node: LexborNode) -> bool:
 
 
 class _Cell(NamedTuple):
-    """A cell of a table's grid. `owner` numbers the element that covers it, `shown` tells whether its text is shown there."""
+    """A cell of a table's grid. `owner` is the number of the element that covers it; `shown` is whether its text is shown in this cell."""
 
     text: str
     heads: bool
@@ -183,7 +183,7 @@ class _Cell(NamedTuple):
 
 
 def _unfold_tables(tree: LexborHTMLParser) -> None:
-    """Give each row of a table of data all of its cells. Rows of heads become one, and rows of one cell alone headings."""
+    """Give each row of a data table all of its cells. Rows of column heads are joined, and rows of a single cell become headings."""
     for table in tree.css("table"):
         grid = _grid(table) if len(table.css("table")) == 1 else []
         if not grid:
@@ -209,7 +209,7 @@ def _element(tree: LexborHTMLParser, tag: str, *children: LexborNode | str) -> L
 
 
 def _grid(table: LexborNode) -> list[list[_Cell]]:
-    """Return the cells of a table of data; none for one that only lays out the page."""
+    """Return the cells of a data table. Return none for a table that only serves the layout of the page."""
     grid: list[list[_Cell]] = []
     open_rows: dict[int, tuple[int, _Cell]] = {}  # column -> rows that its cell still spans
     owner = 0
@@ -250,7 +250,7 @@ def _span(cell: LexborNode, name: str) -> int:
 
 
 def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the parts of a table: title and rows, the first of which has the heads where the table names them."""
+    """Yield the parts of a table, each as a title and rows. The first row has the column heads, if the table has any."""
     width = max(map(len, grid))
     named_twice = any(row and row[0].below and not all(cell.heads for cell in row) for row in grid)
     title, heads, rows = "", list[str](), list[list[str]]()
@@ -276,7 +276,7 @@ def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str
 
 
 def _finished(heads: list[str], rows: list[list[str]], *, named_twice: bool) -> list[list[str]]:
-    """Return heads and rows. A column that only counts the rows is left out, and two names of a row are one cell."""
+    """Return heads and rows as one list. A column that only numbers the rows is removed, and two names of a row become one cell."""
     all_rows = [list(heads), *rows] if heads else rows
     if len(rows[0]) > 2 and all(row[0] == str(nth) for nth, row in enumerate(rows, start=1)):
         all_rows = [row[1:] for row in all_rows]

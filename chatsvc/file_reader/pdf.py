@@ -1,4 +1,4 @@
-"""PDF files as lines of text with their pages, by pypdf, within a limit. Encrypted files and files without text (scans) are refused."""
+"""Conversion of PDF files to lines of text with page numbers, by pypdf. Encrypted files and files without text (scans) are refused."""
 
 import io
 import logging
@@ -30,12 +30,12 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity
 
 
 def warm_up() -> None:
-    """Import what the library imports at its first use. Later the process may not be allowed to read the program."""
+    """Import all modules that the library imports at its first use. Later the process may not be allowed to read the program's files."""
     read("sample.pdf", _SAMPLE, "en")
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:
-    """Read a PDF file as a document; raises KnowledgeFileError with the pages of the faults."""
+    """Read a PDF file as a document. Raises KnowledgeFileError, whose faults have page numbers."""
     with pypdf.apply_configuration(
         zlib_maximum_output_length=_MOST_UNPACKED, lzw_maximum_output_length=_MOST_UNPACKED, run_length_maximum_output_length=_MOST_UNPACKED
     ):
@@ -67,7 +67,7 @@ def _lines_of(name: str, data: bytes) -> list[tuple[int, str]]:
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    """Join the lines of a paragraph: those that fill the page's width, unless a sentence ends with them."""
+    """Join lines into paragraphs. A line that fills the page's width, and does not end a sentence, is joined with the next one."""
     width, paragraphs, continues = max(map(len, lines), default=0), list[str](), False
     for line in lines:
         paragraphs[len(paragraphs) - continues :] = [f"{paragraphs[-1]} {line.strip()}" if continues else line]

@@ -1,6 +1,6 @@
-"""Files of a website in the child process: robots.txt, sitemaps, pages and the links in them, under one budget for each request.
+"""Reading of a website's files in the child process: robots.txt, sitemaps and pages, with a limit of links for each request.
 
-A page becomes headings, lines, links and data.
+A page is converted to headings, lines, links and structured data.
 """
 
 import base64
@@ -50,7 +50,7 @@ _LISTS = ("openingHours", "openingHoursSpecification")
 
 
 class SiteFiles:
-    """Files of one site. `request` has its url, include, exclude, the rules of its robots.txt, and how many links are still wanted."""
+    """Reader of the files of one site. `request` has `url`, `include`, `exclude`, the `rules` of robots.txt and the limit of `links`."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._site = Site("", "", request["url"], request["include"], request["exclude"], 0, 0, review=False)
@@ -59,7 +59,7 @@ class SiteFiles:
         self._seen: set[str] = set()
 
     def read(self, kind: str, data: bytes, name: str, charset: str) -> dict[str, Any]:
-        """Read one file. A page becomes its packed content, its number of lines, and its links, each with whether it may be read."""
+        """Read one file. For a page, return its packed content, number of lines, and links, each with whether robots.txt allows it."""
         if kind == "robots":
             robots = websites.parse_robots(data.decode("utf-8", "replace"))
             return {"rules": robots.rules, "sitemaps": robots.sitemaps, "delay": robots.delay_s}
@@ -69,7 +69,7 @@ class SiteFiles:
             is_index, addresses = websites.parse_sitemap(data.decode("utf-8", "replace"))
             if not is_index:
                 return {"maps": [], "links": self._wanted(addresses)}
-            # Of a host's own sitemaps alone: an index that names thousands of others is no use.
+            # Only sitemaps of the same host are read: an index may name thousands of others.
             own = (address for address in addresses if address.startswith(urljoin(self._site.url, "/")))
             return {"maps": [*islice(own, websites.MOST_SITEMAPS)], "links": []}
         if kind == "stored":
@@ -86,7 +86,7 @@ class SiteFiles:
         return self._wanted(websites.joined(base, link) for link in content["links"])
 
     def _wanted(self, links: Iterable[str]) -> list[tuple[str, bool]]:
-        """Return the addresses of pages that the site wants, each once in a request."""
+        """Return the links to pages that belong to the site, each once in a request, and whether robots.txt allows it."""
         wanted: list[tuple[str, bool]] = []
         for link in links:
             if self._left <= 0:
@@ -100,7 +100,7 @@ class SiteFiles:
 
 
 def read(data: bytes, charset: str) -> dict[str, Any]:
-    """Return what `domain.websites` makes entries of, with `links` and, where nothing can be read, `reason`."""
+    """Convert a page to the content from which `domain.websites` makes entries. `reason` is set if nothing can be read."""
     tree = LexborHTMLParser(_UNSEEN.sub("", NO_TEXT.sub("\ufffd", _decoded(data, charset))))
     root, body = tree.root, tree.body
     content: dict[str, Any] = {"title": "", "language": None, "links": [], "lines": [], "questions": [], "facts": [], "reason": None}
@@ -130,7 +130,7 @@ def read(data: bytes, charset: str) -> dict[str, Any]:
 
 
 def _decoded(data: bytes, charset: str) -> str:
-    """Decode a page: byte order mark, the header's charset, the page's own, UTF-8, then what old pages are written in."""
+    """Decode a page. Try its byte order mark, the charsets that the HTTP header and the page declare, UTF-8, then a Windows charset."""
     declared = _CHARSET.search(data, 0, 4096)
     marked = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
     old = "cp1254" if any(byte in _TURKISH for byte in data[:100_000]) else "cp1252"

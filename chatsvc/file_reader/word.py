@@ -1,6 +1,6 @@
-"""Word files (.docx) as HTML, by mammoth. It knows headings, lists, tables and hyperlinks, and needs no lxml, unlike python-docx.
+"""Conversion of Word files (.docx) to HTML by mammoth. It supports headings, lists, tables and links, and needs no lxml.
 
-The file is a zip of XML: what it unpacks to is limited, and document type declarations, which define entities, are refused.
+The file is a zip of XML: its unpacked size is limited, and document type declarations, which define entities, are refused.
 """
 
 import io
@@ -25,7 +25,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fre
 
 
 def warm_up() -> None:
-    """Import what the library imports at its first use. Later the process may not be allowed to read the program."""
+    """Import all modules that the library imports at its first use. Later the process may not be allowed to read the program's files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("word/document.xml", _SAMPLE)
@@ -33,7 +33,7 @@ def warm_up() -> None:
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:
-    """Read a Word file as a document; raises KnowledgeFileError with the paragraphs of the faults."""
+    """Read a Word file as a document. Raises KnowledgeFileError, whose faults have numbers of paragraphs."""
     _check(name, data)
     try:
         html = mammoth.convert_to_html(
@@ -51,7 +51,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
 
 
 def _without_hidden(name: str, data: bytes) -> io.BytesIO:
-    """Copy a file without its hidden and struck-out text, which the library would read. Raises KnowledgeFileError for a declaration."""
+    """Copy a file without its hidden and struck-out text, which the library would read. Raises KnowledgeFileError for a DOCTYPE."""
     copy = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as target:
         styles = _STYLE.findall(parts.read("word/styles.xml")) if "word/styles.xml" in parts.namelist() else []

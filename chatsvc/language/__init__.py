@@ -1,6 +1,6 @@
-"""Code that understands messages in any language. What a language brings is in languages/ (a folder each).
+"""Code that understands messages in any language. The words of each language are in its folder of languages/.
 
-All functions are pure: the clock is an argument, the same text gives the same result. A text is folded (`folding`), contact data
-and the name are cut out of it (`contacts`, `names`), the rest becomes a line of tokens (`tokenizer`) over which the grammar is
-written (`dates`, `times`). Where several days or numbers are named, `selection` decides which one is wanted.
+All functions are pure: the clock is an argument, and the same text gives the same result. A text is folded (`folding`), contact data
+and the name are cut out of it (`contacts`, `names`), and the rest becomes a line of tokens (`tokenizer`), to which grammar rules are
+applied (`dates`, `times`). If a text names several days or numbers, `selection` decides which one the visitor means.
 """

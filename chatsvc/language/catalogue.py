@@ -1,7 +1,7 @@
 """Sentences of the bot in every language: `languages/xx/messages.txt`, one `key: sentence` a line.
 
-A key with `.familiar` behind it is the same sentence in familiar address. A language that lacks a sentence says it in English.
-An owner's own words take the place of a sentence.
+The key `KEY.familiar` has the sentence of `KEY` in familiar address. A sentence that a language lacks is used in English.
+The owner of a bot can replace sentences by others.
 """
 
 import re
@@ -32,7 +32,7 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def _sentences(language: str) -> Mapping[str, str]:
-    """Read a language's sentences. Raises ValueError for a line that is none."""
+    """Read the sentences of a language. Raises ValueError for a line without a key, or with a key that another line has."""
     by_key: dict[str, str] = {}
     path = FOLDER / language / "messages.txt"
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -55,15 +55,15 @@ def say(key: str, language: str, *, familiar: bool = False, **values: str) -> st
 
 
 def filled(sentence: str, values: Mapping[str, str]) -> str:
-    """Put the values in for their names in braces. Everything else in braces stays as it is written.
+    """Replace names in braces by their values. Any other text in braces stays unchanged.
 
-    A sentence may be a stranger's, from an imported account: `str.format` would follow its attributes and widths.
+    `str.format` would be unsafe, since it evaluates attributes and widths: a sentence may come from an imported account.
     """
     return _ENDED.sub(_ending, _BRACES.sub(lambda name: values.get(name[1], name[0]), sentence))
 
 
 def _ending(match: re.Match[str]) -> str:
-    """Return a time with the Turkish ending that its last word asks for: "18:00'DE" becomes "18:00'de", "10:30'E" "10:30'a"."""
+    """Return a time with the Turkish ending that fits its pronunciation: "18:00'DE" becomes "18:00'de", "10:30'E" becomes "10:30'a"."""
     tens, ones = divmod(int(match[2]), 10)
     endings = _sentences("tr")[f"ending.{match[3]}"].split()  # behind 0 to 9, and behind 10 to 50
     return f"{match[1]}'{endings[ones if ones or not tens else 9 + tens]}"
@@ -79,7 +79,7 @@ def sentences(key: str) -> dict[str, str]:
 
 
 def placeholders(key: str) -> frozenset[str] | None:
-    """Return the names in braces of a sentence; None if there is no such sentence."""
+    """Return the names in braces of a sentence, or None if there is no such sentence."""
     if key in _PARTS or key not in _sentences(FALLBACK):
         return None
     return frozenset(name for sentence in sentences(key).values() for name in _BRACES.findall(sentence))
@@ -87,7 +87,7 @@ def placeholders(key: str) -> frozenset[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class BotSentences:
-    """The sentences of one bot in one language: the owner's words where they are set. A call returns one with its values filled in."""
+    """The sentences of one bot in one language, some replaced by the owner. A call returns a sentence with its values filled in."""
 
     profile: Profile
     language: str
@@ -99,11 +99,11 @@ class BotSentences:
         return say(key, self.language, familiar=self.profile.form_of_address == "familiar", **values)
 
     def first(self, *keys: str, **values: str) -> str:
-        """Return the first of the sentences that exists."""
+        """Return the sentence of the first key that exists, with its values filled in."""
         return self(next(key for key in keys if placeholders(key) is not None), **values)
 
     def varied(self, key: str, *, again: bool, **values: str) -> str:
-        """Return a sentence, or its other wording if it has been said before."""
+        """Return a sentence, or its other wording if `again` is true, i.e. it has been used before."""
         return self.first(f"{key}.again", key, **values) if again else self(key, **values)
 
     @property
@@ -121,12 +121,12 @@ class BotSentences:
 
 
 def of_bot(bot: Bot, language: str) -> BotSentences:
-    """Return the sentences of a bot in a language. English for languages that it does not speak."""
+    """Return the sentences of a bot in a language, or in English if there are none in that language."""
     return BotSentences(profiles.load(bot.profile), language if language in languages() else FALLBACK)
 
 
 def own_greeting(bot: Bot, language: str) -> str:
-    """Return the owner's greeting: the sentence of a language that is not the bot's, else the bot's greeting; "" without one."""
+    """Return the owner's greeting for a language: a sentence for another language than the bot's, or the bot's greeting, or ""."""
     own = profiles.load(bot.profile).texts.get(GREETING, {}).get(language)
     if own is not None and language != bot.language.partition("-")[0]:
         return filled(own, {"name": bot.name})

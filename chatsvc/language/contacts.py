@@ -1,4 +1,4 @@
-"""E-mail addresses and telephone numbers in a text, and the look-alikes that are neither."""
+"""E-mail addresses and telephone numbers in a text, and other numbers that look like them."""
 
 import re
 from collections.abc import Iterable
@@ -84,7 +84,7 @@ def other_numbers(folded: Folded) -> list[tuple[int, int]]:
 
 
 def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Mention[str]]:
-    """Return the telephone numbers in E.164 outside of `spans`; `country` is that of numbers without a prefix."""
+    """Return the telephone numbers in E.164 outside of `spans`. `country` is the country of numbers without a country code."""
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
     matches: list[Mention[str]] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
@@ -139,14 +139,14 @@ def is_announced(text: str, start: int) -> bool:
 
 
 def names_other_number(text: str, end: int) -> bool:
-    """Return whether a text names a number that is no telephone's right before `end`: "the label number"."""
+    """Return whether the words right before `end` announce a number of another kind: "the label number"."""
     return bool(_OTHER_NUMBER.search(folded(text[max(0, end - 45) : end])))
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
-    """Return a number of possible length in E.164, with its span. The plan need not list it.
+    """Return the first number of a possible length in E.164, with its span. It need not be in the country's numbering plan.
 
-    One that begins like no number of the country is foreign without its code, and stays as typed, digits alone.
+    A number that does not begin like those of `country` is a foreign one without its country code: its digits are returned as typed.
     """
     for match in _TYPED_NUMBER.finditer(text):
         if names_other_number(text, match.start()):
@@ -163,7 +163,7 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
 
 
 def in_local_form(number: str, country: str) -> str:
-    """Return a number in E.164 as people of `country` (ISO 3166) write it. One without its country's code as it is."""
+    """Format a number in E.164 as people of `country` (ISO 3166) write it. A number without a country code is returned unchanged."""
     if not number.startswith("+"):
         return number
     if (parsed := _parsed(number, country)) is None:
@@ -177,7 +177,7 @@ def in_local_form(number: str, country: str) -> str:
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:
-    """Return in E.164 the digits of a bare answer to "what is your number?". None if they are no valid number."""
+    """Return in E.164 the digits of an answer to "what is your number?". Return None if they are no valid number."""
     return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
 
 

@@ -1,6 +1,6 @@
-"""Days mentioned in a line, in the order of the text: ordered grammar rules, of which the first that matches a place is taken.
+"""Days mentioned in a line of tokens, found by an ordered list of grammar rules. The first rule that matches a place is used.
 
-Weeks run Monday to Sunday; None stands for a day that does not exist.
+Weeks begin on Monday. The functions return None for a day that does not exist.
 """
 
 import calendar
@@ -36,29 +36,29 @@ def after(today: date, days: int) -> date | None:
 
 
 def next_weekday(today: date, weekday: int, weeks: int = 0) -> date | None:
-    """Return the next such weekday (0 is Monday) after today, or the one `weeks` after it."""
+    """Return the date of the next `weekday` (0 is Monday) after today, plus a number of weeks."""
     return after(today, (weekday - today.weekday() - 1) % 7 + 1 + 7 * weeks)
 
 
 def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
-    """Return the weekday of the calendar week that is `weeks` from this one."""
+    """Return the date of a weekday in the calendar week that is `weeks` after this one."""
     return after(today, weekday - today.weekday() + 7 * weeks)
 
 
 def in_month(today: date, months: int, day: int) -> date | None:
-    """Return a day of the month that is `months` from this one. None if that month is shorter."""
+    """Return the date of a day in the month that is `months` after this one. Return None if that month is shorter."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return make(year, month + 1, day)
 
 
 def next_date(today: date, month: int, day: int) -> date | None:
-    """Return the next occurrence of a day and month, today included."""
+    """Return the next date with this day and month, which may be today."""
     dates = (make(year, month, day) for year in range(today.year, today.year + 9))
     return next((day for day in dates if day and day >= today), None)
 
 
 def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:
-    """Return the nth weekday of a month, -1 for the last."""
+    """Return the date of the nth `weekday` in the month that is `months` after this one. -1 is the last one."""
     first = in_month(today, months, 1)
     if first is None:
         return None
@@ -203,7 +203,7 @@ RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
 
 
 def find(line: TokenLine, today: date) -> list[Expression[date]]:
-    """Return the mentions of days; those that name no date ("every Monday") have no value."""
+    """Return the mentions of days in the order of the text. A mention that names no date ("every Monday") has the value None."""
     taken = [False] * len(line.tokens)
     mentions: list[Expression[date]] = []
     for pattern, resolve, explicit in RULES:

@@ -1,4 +1,4 @@
-"""Folded text and its words. Small letters without accents, the same whether or not Turkish is typed with its own letters."""
+"""Folding of text, and splitting it into words. Folded text has small letters without accents, also for the letters of Turkish."""
 
 import re
 from collections.abc import Iterable
@@ -52,12 +52,12 @@ def fold_with_offsets(text: str) -> Folded:
 
 
 def folded(text: str) -> str:
-    """Fold a text with its signs, as `fold_with_offsets` does."""
+    """Return the folded text of `fold_with_offsets` without the offsets."""
     return fold_with_offsets(text).text
 
 
 def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text of the same length in which these spans hold nothing."""
+    """Return a text of the same length in which the characters of these spans are replaced by NUL characters."""
     for start, end in spans:
         text = text[:start] + "\x00" * (end - start) + text[end:]
     return text

@@ -55,7 +55,7 @@ class _Model:
 
 
 def guess(text: str) -> str | None:
-    """Return one of LANGUAGES. None if the text does not show it (a number, a name, "ok", another language)."""
+    """Return the language of a text, one of LANGUAGES. Return None if the text does not show it (a number, a name, "ok")."""
     return _guess(text[:_MAX_CHARACTERS])
 
 
@@ -91,7 +91,7 @@ def is_word(word: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _score(word: str) -> tuple[bool, tuple[float, ...]]:
-    """Return whether a list holds the word, and its weight for each of the models, in their order."""
+    """Return whether a word list contains the word, and the word's weight for each of the models, in their order."""
     is_listed, framed, weights = any(word in model.words for model in load().values()), f"^{word}$", list[float]()
     for language, model in load().items():
         spelt = math.prod(_chance(language, framed[max(0, end - _ORDER) : end]) for end in range(2, len(framed) + 1))
@@ -107,7 +107,7 @@ def _small(word: str) -> str:
 
 @cache
 def load() -> dict[str, _Model]:
-    """Learn the languages in Latin letters, once a process, in some 30 ms."""
+    """Build the models of the languages in Latin letters. This takes some 30 ms; the result is cached."""
     parts = [(language, name, value) for language, file in _FILES.items() for name, value in file.entries if name in {"often", "words"}]
     parts += [
         (name[:2], name[3:], value) for name, value in _FOREIGN_FILE.entries if name.removesuffix(" often") in (*LANGUAGES, *_NEIGHBOURS)
@@ -155,6 +155,6 @@ def _chance(language: str, run: str) -> float:
 
 
 def spoken(message: str, history: Sequence[HistoryMessage]) -> str | None:
-    """Return the detected language of a message. If it shows none ("ok", a time), that of the visitor's last earlier one that does."""
+    """Return the detected language of a message. If it shows none ("ok", a time), return that of an earlier message of the visitor."""
     earlier = [past.content for past in reversed(history) if past.role == "user"]
     return next(filter(None, map(guess, [message, *earlier[:_LOOKED_BACK]])), None)

@@ -1,4 +1,4 @@
-"""The visitor's own name as typed, without titles: announced ("my name is"), asked for, or beside other values."""
+"""Detection of the visitor's own name, as typed and without titles: announced ("my name is"), asked for, or beside other values."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -40,10 +40,10 @@ Span = tuple[int, int]
 
 
 def find(text: str, values: Collection[Span], contacts: Collection[Span], asked: str = "") -> Mention[str] | None:
-    """Return the name that a text gives; it is explicit where it is announced.
+    """Return the visitor's name in a text, or None. The name is `explicit` if words announce it.
 
-    `values` are the spans of its other values, `contacts` those of telephone numbers and e-mail addresses; `asked` is what the bot
-    asked for.
+    `values` are the spans of other values in the text, `contacts` those of telephone numbers and e-mail addresses. `asked` is the kind
+    of the field that the bot asked for.
     """
     return _announced(masked(text, contacts)) or _standing(text, sorted({*values, *contacts}), asked, contact=bool(contacts))
 
@@ -72,7 +72,7 @@ def _announced(raw: str) -> Mention[str] | None:
 
 
 def _name_from(raw: str, start: int, *, sure: bool) -> Mention[str] | None:
-    """Return the name that begins at `start`. A cue that is not `sure` needs a known name, or a capital."""
+    """Return the name that begins at `start`, behind a cue. If the cue is not `sure`, the name must be known or have a capital."""
     taken: list[re.Match[str]] = []
     position = start
     while len(taken) < _MOST_WORDS and (match := _WORD.match(raw, position)):
@@ -103,7 +103,7 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Mention[str] | None:
 
 
 def _is_believed(raw: str, taken: Sequence[re.Match[str]]) -> bool:
-    """Return whether words behind an unsure cue are a name: a known one, or one with a capital that ends its clause."""
+    """Return whether words behind an unsure cue are a name: they are a known name, or have a capital and end the clause."""
     base, is_capital = _base(taken[0][0]), taken[0][0][0].isupper()
     is_given = base in GIVEN_NAMES
     if base in _PLACES and not is_given:
@@ -135,7 +135,7 @@ _MOST_PARTS = 3  # of a name that begins with one that is not known
 
 
 def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Mention[str] | None:
-    """Return the name that stands for itself: where one is asked for, beside contact data or other values, or as a signature."""
+    """Return a name that no words announce: it was asked for, stands beside contact data or other values, or is a signature."""
     pieces = [run for run in _pieces(text, values, asked=asked == "name") if run]
     question = asks(text)
     shouted = text.isupper()
@@ -162,7 +162,7 @@ def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -
 
 
 def _pieces(text: str, values: Sequence[Span], *, asked: bool) -> Iterator[list[re.Match[str]]]:
-    """Cut a text at values, labels and punctuation; what is rejected ("not Shaun") or another's is left out."""
+    """Yield the words between values, labels and punctuation. Rejected names ("not Shaun") and those of other people are left out."""
     run: list[re.Match[str]] = []
     out = False
     for match in [*list(_TOKEN.finditer(text))[:_MOST_TOKENS], None]:
@@ -181,7 +181,7 @@ def _pieces(text: str, values: Sequence[Span], *, asked: bool) -> Iterator[list[
 
 
 def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
-    """Drop titles and courtesies around a name; return nothing if somebody else is spoken of ("Ayşe Hanım")."""
+    """Remove titles and courtesies around a name. Return nothing if it is the name of another person ("Ayşe Hanım")."""
     while run and (_base(run[0][0]) in _TITLES or _base(run[0][0]) in _AROUND) and not (len(run) > 1 and _is_given(run[0])):
         run = run[1:]
     while run and _base(run[-1][0]) in _AROUND:
@@ -194,7 +194,7 @@ def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
 
 
 def _rank(run: Sequence[re.Match[str]], *, shouted: bool) -> int:
-    """Return how sure words are a name: 0 for none, 1 unknown ones, 2 with capitals, 3 a known given name, 4 and a surname."""
+    """Return how likely words are a name: 0 is no name, 1 unknown words, 2 capitalised words, 3 a given name, 4 a given name and more."""
     bases = [_base(word[0]) for word in run]
     capital = [word[0][0].isupper() and not shouted for word in run]
     sole, known = len(run) == 1, _is_given(run[0])
@@ -221,7 +221,7 @@ def _is_given(word: re.Match[str]) -> bool:
 
 
 def _without_copula(base: str) -> str:
-    """Return the given name before a copula ending without its apostrophe: `Emreyim`."""
+    """Return the given name in a word with a Turkish "I am" ending, as in `emreyim`. Return "" if there is none."""
     if base in GIVEN_NAMES:
         return ""
     heads = (base.removesuffix(ending) for ending in _COPULAS if base.endswith(ending) and len(ending) > 1)
@@ -233,7 +233,7 @@ def _is_grammar(base: str) -> bool:
 
 
 def is_ordinary(base: str, *, capital: bool = False) -> bool:
-    """Return whether a folded word is an everyday word and no name. One with a capital must be listed as no name."""
+    """Return whether a folded word is an everyday word and not a name. A word with a `capital` must be listed to count as one."""
     if base in _NOT_NAMES or base in _EVERYDAY or base in _AROUND or _is_grammar(base):
         return True
     return not capital and (is_word(base) or base in load() or bool(_ENDINGS.search(base)))
@@ -241,7 +241,7 @@ def is_ordinary(base: str, *, capital: bool = False) -> bool:
 
 @lru_cache(maxsize=1)
 def load() -> frozenset[str]:
-    """Learn the ordinary words, once a process: those of the sentences of visitors."""
+    """Load the ordinary words, which are those in the example sentences of visitors (`acts.txt`). The result is cached."""
     texts = (path.read_text(encoding="utf-8") for path in FOLDER.glob("*/acts.txt"))
     parts = (part.partition("\n") for text in texts for part in text.split("\n== "))
     known = {word for act, _, sentences in parts if act != "give" for line in sentences.splitlines() for word in words(line)}

@@ -1,6 +1,6 @@
-"""Selection of the wanted one among several days, times or numbers.
+"""Selection of the value that a visitor means if a text names several days, times or numbers.
 
-`not Monday, Tuesday`; `eski numaram 0532 ..., yenisi 0533 ...`; `move it from Friday to Saturday`.
+Examples: `not Monday, Tuesday`; `eski numaram 0532 ..., yenisi 0533 ...`; `move it from Friday to Saturday`.
 """
 
 from bisect import bisect_left
@@ -36,13 +36,13 @@ class Candidate:
 
 
 def choose(line: TokenLine, candidates: Sequence[Candidate], others: Sequence[Candidate] = ()) -> int | None:
-    """Return the index of the wanted candidate. None if there is none, or all are rejected.
+    """Return the index of the candidate that the visitor means, or None if there is none or all are rejected.
 
-    A candidate of another kind (`others`) that follows directly may be the rejected one: in `salı saat 3 değil 5` only the time is.
+    A rejection may be about a candidate of another kind (`others`) that follows directly: `salı saat 3 değil 5` only rejects the time.
     """
     if not candidates:
         return None
-    # Those that are not rejected, nor corrected by the next: `Tuesday, sorry, Wednesday`.
+    # Candidates that are neither rejected nor corrected by the next one: `Tuesday, sorry, Wednesday`.
     ends = [0, *(candidate.end for candidate in candidates)]
     starts = [*(candidate.start for candidate in candidates[1:]), -1]
     left: list[int] = []
@@ -82,7 +82,7 @@ def _behind(line: TokenLine, offset: int, ceiling: int) -> list[Token]:
 
 
 def _refused_before(tokens: list[Token]) -> bool:
-    """Return whether words in front reject. Examples: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
+    """Return whether the words before a candidate reject it: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
     texts = [token.text for token in tokens]
     for back, token in enumerate(reversed(tokens)):
         text, index = token.text, len(tokens) - 1 - back
@@ -97,7 +97,7 @@ def _refused_before(tokens: list[Token]) -> bool:
 
 
 def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
-    """Return whether words behind reject: `Monday doesn't work`, `pazartesi olmaz`, `salı yerine`."""
+    """Return whether the words behind a candidate reject it: `Monday doesn't work`, `pazartesi olmaz`, `salı yerine`."""
     comma = False
     for index, token in enumerate(tokens[: _REACH + 2]):
         text, behind = token.text, [token.text for token in tokens[index + 1 :]]
@@ -120,7 +120,7 @@ def _refused_behind(tokens: list[Token], *, is_last: bool) -> bool:
 
 
 def _moved_to(line: TokenLine, candidates: Sequence[Candidate], left: list[int]) -> int | None:
-    """Return the index of the day an appointment is moved to, if one is moved."""
+    """Return the index of the day or time to which an appointment is moved, or None if none is moved."""
     first, last = candidates[left[0]], candidates[left[-1]]
     is_taking = any(token.text in _TAKES for token in line.tokens)
     is_moving = any(token.text.startswith(MOVES) for token in line.tokens)

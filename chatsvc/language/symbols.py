@@ -48,7 +48,7 @@ def _symbols(groups: dict[str, list[str]]) -> dict[str, str]:
 
 
 def _numbers() -> dict[str, tuple[int, str, str]]:
-    """Return the number words, each with (value, case, language); those written together, as `onbeş`, too."""
+    """Return all number words with (value, case, language), including compounds written as one word (`onbeş`)."""
     known: dict[str, tuple[int, str, str]] = {}
     for language, file in _NUMBERS.files.items():
         named = {name.partition("'")[::2]: words for name, words in file.group("").items() if name[0].isdigit()}
@@ -93,7 +93,7 @@ _CORRECTABLE = _correctable_words()
 
 @lru_cache(maxsize=20_000)
 def symbol_of(word: str) -> str:
-    """Return the symbol of one folded word, "x" without one."""
+    """Return the symbol of one folded word, or "x" if it has none."""
     if symbol := SYMBOL_OF.get(word):
         return symbol
     if not _SHORTEST_CORRECTED <= len(word) <= 2 * _LONG or word in _EXACT or word.startswith(_EXACT_STEMS) or word in NUMBER_OF:
@@ -107,7 +107,7 @@ def symbol_of(word: str) -> str:
 
 
 def distance(word: str, other: str, limit: int) -> int:
-    """Return the Damerau-Levenshtein distance; `limit` + 1 if it is greater than `limit`."""
+    """Return the Damerau-Levenshtein distance of two words, or `limit` + 1 if it is greater than `limit`."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, left in enumerate(word, start=1):

@@ -1,7 +1,7 @@
-"""Times of day in a line, as minutes since midnight, in text order: ordered grammar rules, of which the first that matches is taken.
+"""Times of day in a line of tokens, found by an ordered list of grammar rules. The first rule that matches a place is used.
 
-The days of the line are one symbol each by then: `DATE`, or `DATE:evening` for "this evening". A number alone is no time: it
-takes a word ("saat", "at"), a case (3'te), a part of the day, or a day beside it.
+Each day in the line has been replaced by one symbol: `DATE`, or `DATE:evening` for "this evening". A number is only a time with a
+word ("saat", "at"), a case ending (3'te), a part of the day, or a day beside it.
 """
 
 import re
@@ -118,7 +118,7 @@ BESIDE: list[tuple[re.Pattern[str], TimeForm]] = [(rule(pattern), form) for patt
 
 
 def find(line: TokenLine) -> list[Expression[int]]:
-    """Return the mentions of times."""
+    """Return the mentions of times in the order of the text, as minutes since midnight."""
     if any(token.text.startswith(MOVES) for token in line.tokens):  # from 6 to 8 is no span, where something is moved
         line = TokenLine([replace(token, symbol="by") if token.text == "to" else token for token in line.tokens])
     taken = [False] * len(line.tokens)
@@ -158,7 +158,7 @@ def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, 
 
 
 def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> bool:
-    """Distinguish the span `10 to 12` from minutes before an hour. Examples: `ten to three`, `at 5 to 6`."""
+    """Return whether a match is a span of hours (`10 to 12`). `ten to three` and `at 5 to 6` are minutes before an hour."""
     groups, here = match.groupdict(), line.tokens[first:end]
     if not groups.get("m") or groups["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
@@ -170,7 +170,7 @@ def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> boo
 
 
 def _hour(figures: str, part: str | None, second: str | None) -> int:
-    """Return the hour of the day; a bare 1 to 6 is the afternoon. `second` is the hour that ends a span."""
+    """Return the hour of the day. Without a part of the day, 1 to 6 are in the afternoon. `second` is the hour at the end of a span."""
     hour = int(figures)
     if hour > 12 or hour == 0:
         return hour % 24

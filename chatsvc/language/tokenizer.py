@@ -1,4 +1,4 @@
-"""Tokeniser: folded text becomes a line of tokens. The grammar of dates and times matches their symbols."""
+"""Tokeniser: it turns folded text into a line of tokens. The rules for dates and times match the symbols of tokens."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ _BESIDE_DAY = frozenset({"ok", "?", ".", "!", ",", "next"})
 
 
 def ends_of(text: str) -> tuple[str, tuple[int, int]]:
-    """Cut the middle out of a long text. Return the text, where the cut is, and how many characters are missing there."""
+    """Remove the middle of a long text. Return the text, and a pair: the offset of the cut, and the number of characters removed."""
     if len(text) <= MAX_CHARACTERS:
         return text, (0, 0)
     half = MAX_CHARACTERS // 2
@@ -52,7 +52,7 @@ def ends_of(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def line_of(folded: Folded, spans: Iterable[tuple[int, int]] = (), raw: str = "") -> TokenLine:
-    """Tokenise a folded text; `spans` (e-mail addresses, telephone numbers, IBANs) hold no words. `raw` is the text as typed."""
+    """Tokenise a folded text without its `spans` (e-mail addresses, telephone numbers, IBANs). `raw` is the text as typed."""
     text = _AM_PM.sub(lambda match: match[1] + "m" + " " * (len(match[0]) - 2), folded.text)
     text = masked(_H_CLOCK.sub(r"\1:\2", text), spans)
     tokens: list[Token] = []
@@ -116,7 +116,7 @@ def _word(word: str, suffix: str | None, start: int, end: int) -> Token:
 
 
 def _numeral(number: str, hung: str, start: int, middle: int, end: int) -> Iterator[Token]:
-    """Tokenise what begins with a digit, with the letters that follow it directly."""
+    """Tokenise a text that begins with a digit: `number`, and the letters that follow it directly (`hung`)."""
     symbol = _literal(number)
     if symbol is None and "-" in number:  # 10-12, 13:00-15:00
         *parts, last = number.split("-")
@@ -173,7 +173,7 @@ def _join_phrases(tokens: list[Token]) -> list[Token]:
 
 
 def _join_numbers(tokens: list[Token]) -> list[Token]:
-    """Replace number words by numbers (`on beş`, `twenty-first`). An ambiguous one ("bir", "on") gets a question mark."""
+    """Replace number words by numbers (`on beş`, `twenty-first`). The symbol of an ambiguous one ("bir") ends in a question mark."""
     joined: list[Token] = []
     index = 0
     while index < len(tokens):
@@ -226,7 +226,7 @@ def _number(word: str) -> tuple[int, str, str]:
 
 
 def _doubt_short_days(tokens: list[Token]) -> None:
-    """Take `sat`, `sun`, `mon` and `wed` for days only where a neighbour says so."""
+    """Treat `sat`, `sun`, `mon` and `wed` as days only if a neighbouring token suggests it, or if they are alone."""
     for index, token in enumerate(tokens):
         if token.text not in symbols.DOUBTFUL_DAYS or token.kind is not Kind.WEEKDAY:
             continue
@@ -244,7 +244,7 @@ def _beside(tokens: list[Token], index: int, step: int) -> tuple[str, Kind | Non
 
 
 def _block_counts(tokens: list[Token]) -> None:
-    """Block numbers with a unit behind them, or a label or currency in front. They are no hours and no days."""
+    """Mark numbers with a unit behind, or a label or currency before them, as unknown. They are neither hours nor days."""
     for index, token in enumerate(tokens):
         if token.kind not in VALUES_WITH_DIGITS:
             continue

@@ -1,4 +1,4 @@
-"""Tokens of a text, and the string of their symbols. The grammar of dates and times matches it.
+"""Tokens of a text, and the string of their symbols. The rules for dates and times are patterns that match this string.
 
 A symbol names what a token means: a word group of `symbols.txt` ("today", "morning"), or a value with its kind in front ("#15",
 "clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `D4'dat`.
@@ -92,7 +92,7 @@ class TokenLine:
             yield match, bisect_right(self._starts, match.start()) - 1, bisect_right(self._starts, match.end() - 1)
 
     def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
-        """Return a line in which each span of tokens (first, end) is one token. The token has the given symbol."""
+        """Return a line in which each span (first token, end, symbol) is replaced by one token with the symbol."""
         tokens, done = list[Token](), 0
         for first, end, symbol in spans:
             tokens += self.tokens[done:first]
@@ -103,7 +103,7 @@ class TokenLine:
 
 @dataclass(frozen=True, slots=True)
 class Mention(Generic[Value]):
-    """A value with its offsets. `explicit` tells one that is introduced ("my name is") from a bare one."""
+    """A value in a text with its offsets. `explicit` is true if other words introduce the value ("my name is")."""
 
     value: Value
     start: int
@@ -113,10 +113,10 @@ class Mention(Generic[Value]):
 
 @dataclass(slots=True)
 class Expression(Generic[Value]):
-    """A day or a time in a line, from token `first` to `end`, exclusive.
+    """A day or a time in a line, from the token at `first` up to the token before `end`.
 
-    A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from a
-    bare Friday. Side by side, the weekday only repeats the date, or `clashes` with it. `gone` is a day in the past ("dün").
+    `value` is None if the expression names no single day ("every Monday"). `explicit` is true for the 15th of March, and false for a
+    bare Friday. `clashes` is true for a date beside a weekday that is not its own, and `gone` for a day in the past ("dün").
     """
 
     first: int

@@ -1,4 +1,4 @@
-"""Values in one message with their places, and what is said beside them: date, time, name, contact data, number."""
+"""Values in one message with their offsets (date, time, name, contact data, number), and the rest of the message."""
 
 import datetime as dt
 import re
@@ -60,7 +60,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """Values of a text that is not long, whatever was asked: each kind but the name, with its span in the text as typed."""
+    """Values of a short text, read without regard to what was asked. The name is not among them. Spans are those in the text as typed."""
 
     message: Folded
     line: TokenLine
@@ -76,7 +76,7 @@ class TextReading:
 
 
 def load() -> None:
-    """Learn the languages and the ordinary words, once a process."""
+    """Load the models of languages and the ordinary words, so that the first message need not wait for them."""
     language_detection.load()
     names.load()
 
@@ -84,8 +84,8 @@ def load() -> None:
 def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
     """Return the values of a message.
 
-    `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: a kind of
-    field or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
+    `now` is local time; `country` (ISO 3166) is the country of telephone numbers without a country code. `asked` is the kind of field
+    that the bot asked for last, or ""; a bare value of that kind is then accepted. Only the two ends of a long message are read.
     """
     ends, (cut, missing) = ends_of(text)
     plain = _analyse(ends, now, language, country)
@@ -171,7 +171,7 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
 
 
 def _is_past(line: TokenLine, clock: Expression[int]) -> bool:
-    """Return whether a time stands beside a day in the past. Examples: `dün saat 3'te`, `at 3 last Friday`."""
+    """Return whether a time belongs to a day in the past: `dün saat 3'te`, `at 3 last Friday`."""
     *_, far, near = ("", "", *line.symbols[max(0, clock.first - 2) : clock.first])
     inside_and_behind = line.symbols[clock.first : clock.end + 1]
     return "gone" in inside_and_behind or near == "gone" or (far == "gone" and near in _LOOSE)
@@ -198,7 +198,7 @@ def _candidate(line: TokenLine, mention: Expression[dt.date] | Expression[int]) 
 
 
 def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, country: str) -> TextReading:
-    """Add the bare value of the kind that was asked for, if the text holds one."""
+    """Return the reading with a bare value of the kind that was asked for added, if the text has one."""
     kind = "phone" if asked == "contact" else asked
     if kind not in ("phone", "date", "time") or kind in reading.values or len(text) > MAX_CHARACTERS:
         return reading
@@ -221,7 +221,7 @@ def _added(reading: TextReading, values: dict[str, Any], span: Span) -> TextRead
 
 
 def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collection[Span]) -> tuple[Any, Span] | None:
-    """Read an answer with "at" or "on the" before its first number that belongs to no other value."""
+    """Read an answer as if "at" or "on the" stood before its first number that belongs to no other value."""
     symbol = "saat" if kind == "time" else "ayin"
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_offsets(text)
@@ -249,7 +249,7 @@ def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collecti
 
 
 def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str, asked: str) -> tuple[str | None, Span | None]:
-    """Return the telephone number, and the place of digits that are meant as one and are none. `spans` gets the number's place."""
+    """Return the telephone number, and the span of digits that are meant as one but invalid. The number's span is added to `spans`."""
     if "phone" in reading.values:
         return reading.values["phone"], None
     possible = contacts.possible(masked(text, reading.taken), country)
@@ -281,7 +281,7 @@ def _number(message: Folded, taken: Sequence[Span]) -> tuple[int, Span] | None:
 
 
 def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
-    """Return the text without these spans and without the words that only carry them."""
+    """Return the text without these spans, and without the words that only introduce them."""
     folded_text, offsets = message.text, message.offsets
     cuts: list[Span] = []
     for first, last in sorted(spans):

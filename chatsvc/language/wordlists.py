@@ -45,7 +45,7 @@ class WordFile:
         return dict(self.entries)[name].replace("\n", " ")
 
     def items(self, name: str) -> list[str]:
-        """Return the items in their order, none where the name is missing; `_` in an item stands for a blank."""
+        """Return the items of a name in their order, or none if the name is missing. `_` in an item stands for a blank."""
         return [item.replace("_", " ") for entry, value in self.entries if entry == name for item in value.split()]
 
     def words(self, name: str) -> frozenset[str]:
@@ -71,13 +71,13 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 class LanguageWords(WordFile):
-    """The files of one name of all languages, read as if they were one file. A language may leave out the file, or names of it."""
+    """The files with the same name of all languages, read as if they were one file. Languages may lack the file, or names in it."""
 
     def __init__(self, name: str) -> None:
         self.files = {path.parent.name: WordFile(str(path)) for path in sorted(FOLDER.glob(f"*/{name}"))}
         self.entries = [entry for file in self.files.values() for entry in file.entries]
 
     def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
-        """Compile the patterns of all languages as one, put into `around`."""
+        """Compile the patterns of a name in all languages into one pattern, which replaces `{}` in `around`."""
         patterns = [file.expanded(value) for file in self.files.values() for entry, value in file.entries if entry == name]
         return compiled(around.replace("{}", "|".join(f"(?:{pattern})" for pattern in patterns)))

@@ -1,6 +1,6 @@
 """Queries of bots' knowledge: read, add, replace, change and remove entries and synonyms.
 
-They are read in the order of their addition. Each change is recorded in store/knowledge_changes.py, which has the history.
+Entries and synonyms are read in the order in which they were added. store/knowledge_changes.py records each change.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 
 class FromFile(NamedTuple):
-    """Content of one file; an entry or a group of synonyms may name another source."""
+    """Content of one knowledge file. An entry or a group of synonyms may name a source other than the file."""
 
     name: str
     entries: Sequence[Entry]
@@ -21,13 +21,13 @@ class FromFile(NamedTuple):
 
     @property
     def sources(self) -> list[str]:
-        """List all sources that are named, the file first."""
+        """Return the names of all sources in the file, that of the file itself first."""
         named = [self.name, *(entry.source or self.name for entry in self.entries), *(group.source for group in self.synonyms)]
         return list(dict.fromkeys(named))
 
 
 class Whole(NamedTuple):
-    """Entries and synonyms of a bot, as they are or before or after a change."""
+    """All entries and synonyms of a bot, either the present ones or those before or after a change."""
 
     entries: Sequence[Entry]
     synonyms: Sequence[Synonyms]
@@ -40,12 +40,12 @@ def entries(connection: Connection, bot_id: str) -> list[Entry]:
 
 @reads
 def some(connection: Connection, bot_id: str, ids: Sequence[str]) -> dict[str, Entry]:
-    """Read some entries of a bot, by their ids."""
+    """Read the entries of a bot that have the given ids, and return them by id."""
     return {entry_id: row.entry for entry_id, row in changes.entries_by_id(connection, bot_id, ids).items()}
 
 
 async def large(db: Database, least: int) -> list[str]:
-    """List the bots with at least so many entries, those with the most first."""
+    """List the ids of bots with at least `least` entries, those with the most entries first."""
     statement = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(statement, (least,))])
 
@@ -58,7 +58,7 @@ def whole(connection: Connection, bot_id: str) -> Whole:
 
 @reads
 def with_files(connection: Connection, bot_id: str, files: Sequence[FromFile], removed: Sequence[str] = ()) -> Whole:
-    """Read a bot's knowledge as it will be with these files, and without the `removed` ones."""
+    """Return a bot's knowledge as it would be after adding `files` and removing the files whose names are in `removed`."""
     names, sources = [*(file.name for file in files), *removed], {source for file in files for source in file.sources}
     left = _whole(changes.read_rows(connection, bot_id, changes.LEFT, names, sources))
     return Whole(
@@ -72,7 +72,7 @@ def _whole(rows: Rows) -> Whole:
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
-    """Replace the content of files and of the sources that they name, within a unit. Return how many entries each of them had."""
+    """Replace files and the sources that they name, in the caller's transaction. Return the former number of entries of each file."""
     names, sources = [file.name for file in files], {source for file in files for source in file.sources}
     before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
     changes.change(connection, bot_id, origin, "add", before, _rows(files, origin.at), files=names)
@@ -95,7 +95,7 @@ def _rows(files: Sequence[FromFile], added_at: int) -> Rows:
 
 
 def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) -> list[FromFile]:
-    """Return the files that `replace` would change, within a unit. Those that share a source with them are among them."""
+    """Return the files that `replace` would change, and the files that share a source with one of them."""
 
     def content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
         return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
@@ -113,20 +113,20 @@ def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) ->
 
 
 def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
-    """Count the entries of each file of a bot, within a unit."""
+    """Return the number of entries of each file of a bot, by the file's name."""
     rows = connection.execute("SELECT file, count(*) FROM knowledge_entries WHERE bot_id = ? AND file IS NOT NULL GROUP BY file", (bot_id,))
     return dict(sorted(rows.fetchall()))
 
 
 def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
-    """Delete the entries and synonyms of files within a unit, and record the change."""
+    """Delete the entries and synonyms of files in the caller's transaction, and record the change."""
     before = changes.read_rows(connection, bot_id, changes.REPLACED, names, [])
     changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)
 
 
 @writes
 def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
-    """Delete the entries and synonyms of a source, and record the change. Return the number of entries."""
+    """Delete the entries and synonyms of a source, and record the change. Return the number of deleted entries."""
     before = changes.read_rows(connection, bot_id, changes.REPLACED, [source], [source])
     if before.entries or before.synonyms:
         changes.change(connection, bot_id, origin, "remove", before, Rows(), files=[source])
@@ -152,7 +152,7 @@ def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrig
 
 @writes
 def update(connection: Connection, bot_id: str, entry_id: str, edit: Callable[[Entry], Entry], origin: ChangeOrigin) -> Entry | None:
-    """Change one entry in its place and record the change. Return None if the bot has none with this id. An equal entry is no change."""
+    """Replace an entry by `edit(entry)`, and record the change if they differ. Return None if the bot has no entry with this id."""
     row = changes.entries_by_id(connection, bot_id, [entry_id]).get(entry_id)
     if row is None:
         return None

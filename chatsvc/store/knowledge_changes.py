@@ -1,7 +1,7 @@
-"""History of changes to bots' knowledge: records, lists and undoes them by their rows.
+"""History of changes to bots' knowledge: record, list and undo changes.
 
-The rows before and after each change are kept compressed. A bot keeps its newest MOST_CHANGES changes within MOST_BYTES. The history is
-that of this installation: like the audit log it names operators, and no account's export contains it.
+The rows before and after each change are stored compressed. For each bot the newest changes are stored, at most MOST_CHANGES with
+MOST_BYTES together. The history names operators, like the audit log, and is therefore left out of an account's export.
 """
 
 import json
@@ -22,13 +22,13 @@ _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_
 
 @quick
 def last(connection: Connection, bot_id: str) -> tuple[int, int]:
-    """Return the number of the last change of a bot's knowledge, and when it was, in milliseconds. 0 and LAST if none is recorded."""
+    """Return the number and the time (ms) of the last change of a bot's knowledge. Return 0 and LAST if none is recorded."""
     row = connection.execute("SELECT number, at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, LAST)
 
 
 class StoredEntry(NamedTuple):
-    """Row of an entry. Its number, the entry, the file that it came with, its time of creation."""
+    """Row of an entry: its number, which gives the order, the entry, the file that contained it, and its time of creation (ms)."""
 
     number: int
     entry: Entry
@@ -52,14 +52,14 @@ class Rows(NamedTuple):
 
 
 class NotUndoable(Exception):
-    """A change that cannot be taken back. It was already, or a later change touches the same entries."""
+    """A change cannot be undone, because it is undone already or a later change affects the same entries."""
 
 
 _ENTRY_COLUMNS = "number, id, question, alt, answer, language, source, file, created_at"
 _ENTRIES = f"SELECT {_ENTRY_COLUMNS} FROM knowledge_entries"
 _SYNONYMS = "SELECT words, source, file FROM knowledge_synonyms"
 _SELECT_BY_ID = f"{_ENTRIES} WHERE id IN (SELECT value FROM json_each(?2)) AND +bot_id = ?1"
-# Rows of the bot ?1: all; what the files ?2 (JSON) replace, whose rows name the sources ?3; and what they leave.
+# Which rows of the bot ?1: all of them; those that the files ?2 with the sources ?3 (JSON) replace; or all but these.
 ALL, REPLACED, LEFT = "all", "replaced", "left"
 _CONDITIONS = {
     ALL: "bot_id = ?1",
@@ -79,7 +79,7 @@ _SELECT_ENTRIES, _SELECT_SYNONYMS = (
 
 
 def read_rows(connection: Connection, bot_id: str, which: str, *names: Iterable[str]) -> Rows:
-    """Read rows of a bot within a unit, in the order of their addition. `which` is ALL, REPLACED or LEFT."""
+    """Read rows of a bot, in the order of their addition. `which` is ALL, REPLACED or LEFT; `names` are the files and the sources."""
     values = bot_id, *(json.dumps(list(some)) for some in names)
     groups = connection.execute(_SELECT_SYNONYMS[which], values).fetchall()
     return Rows(
@@ -89,7 +89,7 @@ def read_rows(connection: Connection, bot_id: str, which: str, *names: Iterable[
 
 
 def entries_by_id(connection: Connection, bot_id: str, ids: Iterable[str]) -> dict[str, StoredEntry]:
-    """Read some entries of a bot within a unit, by their ids."""
+    """Read the entries of a bot that have the given ids, and return their rows by id."""
     rows = _entries(connection.execute(_SELECT_BY_ID, (bot_id, json.dumps(list(ids)))))
     return {row.entry.id: row for row in rows}
 
@@ -112,10 +112,10 @@ def change(
     files: Sequence[str] = (),
     undoes: int | None = None,
 ) -> None:
-    """Replace rows by others within a unit, and record the change; delete of the history what exceeds the bounds.
+    """Replace the rows `before` by the rows `after`, record the change, and delete the oldest changes beyond the limits.
 
-    An entry keeps its number where that is free, and with it its place in the order; one without a number comes behind all others. `files`
-    are those that the change replaces as a whole.
+    An entry keeps its number, and so its position in the order, if the number is free. An entry with number 0 becomes the last one.
+    `files` are the names of the files that the change replaces as a whole. `undoes` is the number of the change that this one undoes.
     """
     connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ?", [(bot_id, row.entry.id) for row in before.entries])
     connection.executemany(
@@ -193,7 +193,7 @@ def _change(row: tuple[Any, ...]) -> KnowledgeChange:
 
 @reads
 def page(connection: Connection, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
-    """Read changes with their numbers, newest first, behind the one with the number `after`."""
+    """Read changes to a bot's knowledge with their numbers, newest first. Only changes older than the number `after` are read."""
     rows = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?", (bot_id, after, limit))
     return [(_change(row[:-1]), row[-1]) for row in rows]
 
@@ -210,10 +210,10 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
 
 @writes
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
-    """Put the rows before a change back, as a change of its own. Return False if there is none. Raises NotUndoable.
+    """Undo a change by a new change, which restores the rows before it. Return False if there is no such change. Raises NotUndoable.
 
-    The entries must be as the change left them. No later change that stands may have replaced a file of these rows: they would be there
-    twice. A change and the one that takes it back cancel each other.
+    The entries must still be as the change left them. A later change that is not undone must not have replaced a file of these rows, or
+    they would exist twice. Undoing an undo makes the original change valid again.
     """
     row = connection.execute(
         "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)

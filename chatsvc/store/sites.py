@@ -1,4 +1,4 @@
-"""Queries of the websites that bots read: the sites, their pages, and which entries of the knowledge are theirs."""
+"""Queries of the websites that bots read: the sites, their pages, and the entries that were made from them."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ _NUMBER = "(SELECT number FROM sites WHERE id = ?1)"
 
 
 class SiteOutcome(NamedTuple):
-    """End of a reading. `draft`, packed, waits for a person; None if there is none."""
+    """Outcome of a reading. `draft` has the packed entries, or is None if the knowledge need not change."""
 
     state: str
     reason: str | None
@@ -35,7 +35,7 @@ def _site(row: Sequence[Any]) -> Site:
 
 @writes
 def create(connection: Connection, site: Site) -> bool:
-    """Insert a site, to be read at once. Return False if the bot has it, or MOST_SITES, already."""
+    """Insert a site. Return False if the bot already has this site, or MOST_SITES sites."""
     (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
     if others >= MOST_SITES:
         return False
@@ -60,14 +60,14 @@ def find(connection: Connection, site_id: str) -> Site | None:
 
 @writes
 def move(connection: Connection, site: Site, url: str) -> bool:
-    """Give a site another address. Return False if another site of the bot has it."""
+    """Change the address of a site. Return False if another site of the bot has this address."""
     other = connection.execute("SELECT 1 FROM sites WHERE bot_id = ? AND url = ?", (site.bot_id, url)).fetchone()
     return other is None and bool(connection.execute("UPDATE sites SET url = ? WHERE id = ?", (url, site.id)).rowcount)
 
 
 @writes
 def begin(connection: Connection, site_id: str, begun_at: int) -> None:
-    """Begin a reading, unless one is under way. A draft that waits is dropped: the reading makes a new one."""
+    """Begin a reading of a site, unless it is being read. A present draft is deleted, since the reading makes a new one."""
     connection.execute(
         """
         UPDATE sites SET state = 'reading', reason = NULL, started_at = ?2, done = 0, pages = 0, draft = NULL, due_at = NULL, attempts = 0
@@ -79,7 +79,7 @@ def begin(connection: Connection, site_id: str, begun_at: int) -> None:
 
 @reads
 def wanted(connection: Connection, now: int) -> list[tuple[str, str]]:
-    """List the ids and states of sites whose reading is due or was interrupted."""
+    """List the ids and states of the sites to read: their next reading is due, or their reading was interrupted."""
     return connection.execute(
         """
         SELECT s.id, s.state FROM sites s JOIN bots b ON b.id = s.bot_id JOIN accounts o ON o.id = b.account_id
@@ -99,14 +99,14 @@ def pages(connection: Connection, site_id: str) -> list[SitePage]:
 
 @reads
 def contents(connection: Connection, site_id: str, urls: Sequence[str]) -> list[tuple[str, bytes]]:
-    """Return the packed contents of pages, in the order of their addresses."""
+    """Return the packed contents of pages with their addresses, in the order of the addresses."""
     sql = f"SELECT url, parsed FROM site_pages WHERE site = {_NUMBER} AND url IN (SELECT value FROM json_each(?2)) AND parsed IS NOT NULL"
     return sorted((url, bytes(packed)) for url, packed in connection.execute(sql, (site_id, json.dumps(list(urls)))))
 
 
 @writes
 def save_pages(connection: Connection, site: Site, site_pages: Sequence[SitePage], done: int, of: int) -> None:
-    """Write pages that were read, and the progress."""
+    """Store pages of a site, and the progress of its reading: `done` of `of` pages."""
     connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
     connection.executemany(
         f"""
@@ -122,14 +122,14 @@ def save_pages(connection: Connection, site: Site, site_pages: Sequence[SitePage
 
 @writes
 def attempt(connection: Connection, site_id: str) -> int:
-    """Count a beginning of a reading; return how many began and did not come back, this one included."""
+    """Count one more attempt of the present reading. Return the number of its attempts, all of which but this one were cut off."""
     row = connection.execute("UPDATE sites SET attempts = attempts + 1 WHERE id = ? RETURNING attempts", (site_id,)).fetchone()
     return row[0] if row else 0
 
 
 @writes
 def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
-    """Note that readings were interrupted in good order."""
+    """Reset the attempts of readings that were interrupted by an orderly shutdown."""
     connection.executemany("UPDATE sites SET attempts = 0 WHERE id = ?", [(site_id,) for site_id in site_ids])
 
 
@@ -137,7 +137,7 @@ def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
 def finish(
     connection: Connection, site: Site, outcome: SiteOutcome, finished_at: int, due_at: int | None, counts: Mapping[str, int] | None
 ) -> None:
-    """End a reading. `counts` are the entries of the pages that the site has now, None where nothing is known of them."""
+    """End a reading. `counts` has the number of entries of each present page, or is None if the reading has failed."""
     connection.execute(
         """
         UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0
@@ -157,13 +157,13 @@ def finish(
 
 @reads
 def draft(connection: Connection, site_id: str) -> list[SiteEntry] | None:
-    """Read the draft that waits for a person."""
+    """Read the draft of a site, or return None if it has none."""
     row = connection.execute("SELECT draft FROM sites WHERE id = ?", (site_id,)).fetchone()
     return [SiteEntry(*values) for values in websites.unpack(row[0])] if row and row[0] else None
 
 
 def _applied(connection: Connection, site_id: str) -> list[SiteEntry]:
-    """List what a site said as it was applied."""
+    """List the entries of a site as the last applied draft contained them."""
     sql = f"SELECT page, key, question, answer, language, entry_id FROM site_entries WHERE site = {_NUMBER} ORDER BY number"
     return [SiteEntry._make((*row[:5], (), row[5])) for row in connection.execute(sql, (site_id,))]
 
@@ -177,7 +177,7 @@ def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:
 
 @writes
 def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> dict[str, int]:
-    """Bring the knowledge to what a site says, except for entries that a person has edited; record the change. Returns its counts."""
+    """Apply a draft to the knowledge, except to entries that a person has edited. Record the change, and return its counts."""
     stored = _stored(connection, site.bot_id)
     current = {entry_id: row.entry for entry_id, row in stored.items()}
     rows = websites.adopted(new, _applied(connection, site.id), current)
@@ -206,13 +206,13 @@ def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: 
 
 @writes
 def discard(connection: Connection, site_id: str) -> None:
-    """Drop the draft of a site."""
+    """Delete the draft of a site."""
     connection.execute("UPDATE sites SET state = 'idle', draft = NULL, changes = '{}' WHERE id = ? AND state = 'review'", (site_id,))
 
 
 @writes
 def remove(connection: Connection, site: Site, origin: ChangeOrigin) -> None:
-    """Delete a site with its pages and its entries; the change of the knowledge is recorded."""
+    """Delete a site with its pages and its entries, and record the change of the knowledge."""
     stored, ids = _stored(connection, site.bot_id), {item.entry_id for item in _applied(connection, site.id)}
     before = Rows([row for entry_id, row in stored.items() if entry_id in ids])
     if before.entries:

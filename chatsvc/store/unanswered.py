@@ -16,10 +16,10 @@ _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would co
 
 
 class UnansweredGroup(NamedTuple):
-    """Phrasings of one question, the most frequent first, with the channels of visitors with a user_id.
+    """A group of similar questions. `asked` has their wordings, most frequent first; `channels` are those of visitors with a user_id.
 
-    `id` is the number of the first one. `answered` says that the knowledge answers the question by now, and was not asked it in vain since;
-    it is None as long as that is not decided.
+    `id` is the number of the most frequent question. `answered` is true if the knowledge answers it by now and nobody has asked it
+    without getting an answer since then; it is None until that is decided.
     """
 
     id: int
@@ -34,7 +34,7 @@ class UnansweredGroup(NamedTuple):
 
 
 class MissedQuestion(NamedTuple):
-    """A question without an answer, with its bot, or a group of them. `id` is the number of the most frequent one."""
+    """An unanswered question of a bot, or a group of similar ones. `id` is the number of the most frequent question."""
 
     bot_id: str
     id: int
@@ -45,9 +45,9 @@ class MissedQuestion(NamedTuple):
 
 
 class AskedQuestion(NamedTuple):
-    """A question to note: `folded` identifies it. `visitor` is (channel, user_id), None for a visitor without a user_id.
+    """A question to store, identified by its `folded` text. `visitor` is (channel, user_id), or None for a visitor without a user_id.
 
-    `group_id` is that of the group that it joins, None for a new group.
+    `group_id` is the id of the group that the question joins, or None for a new group.
     """
 
     folded: str
@@ -69,7 +69,7 @@ class UnmaskedQuestion(NamedTuple):
 
 @writes
 def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int) -> None:
-    """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
+    """Store a question, or count it again. From time to time the rarest and oldest questions beyond MOST_KEPT are deleted."""
     # The bot may have been deleted in the meantime.
     row = connection.execute(
         """
@@ -109,7 +109,7 @@ def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
     count = connection.execute(
         "DELETE FROM unanswered_questions WHERE number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (numbers,)
     ).rowcount
-    # A group bears the number of one of its questions.
+    # The id of a group is the number of one of its questions.
     left = connection.execute(
         """
         SELECT group_id, min(number) FROM unanswered_questions
@@ -123,7 +123,7 @@ def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
 
 @reads
 def newest_groups(connection: Connection, bot_id: str, language: str, limit: int) -> list[tuple[int, str]]:
-    """Return the numbers and first wordings of the groups in a language that began last."""
+    """Return the ids and first questions of a bot's newest groups in a language."""
     return connection.execute(
         """
         SELECT group_id, question FROM unanswered_questions WHERE bot_id = ? AND number = group_id AND language = ?
@@ -151,9 +151,10 @@ def groups(
     words: Sequence[str] = (),
     group_id: int | None = None,
 ) -> list[UnansweredGroup]:
-    """List groups, the most frequent ones first, each with so many wordings: those with all of `words`, or a single one.
+    """List groups of questions, most frequent first, each with at most `wordings` wordings.
 
-    `answered` selects by what the knowledge answers as a change left it (its number and time); an undecided group is in both lists.
+    `words` selects groups with all these words, `group_id` a single group. `answered` selects groups that the knowledge answers (or
+    not) since `change`, its last change (number and time); groups for which this is undecided are always listed.
     """
     other, (change_number, changed_at) = None if answered is None else int(not answered), change
     rows = connection.execute(
@@ -194,7 +195,7 @@ def groups(
 
 @reads
 def group_of(connection: Connection, bot_id: str, number: int) -> int | None:
-    """Return the group of a question."""
+    """Return the id of a question's group, or None if the bot has no question with this number."""
     row = connection.execute(
         "SELECT group_id FROM unanswered_questions WHERE bot_id = ? AND number = ? AND masked = 1", (bot_id, number)
     ).fetchone()
@@ -203,7 +204,7 @@ def group_of(connection: Connection, bot_id: str, number: int) -> int | None:
 
 @writes
 def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, bool]], change: int) -> None:
-    """Note which groups the knowledge answers as a change left it."""
+    """Store for each group whether the knowledge answers it since the change with number `change`."""
     connection.executemany(
         "UPDATE unanswered_questions SET checked_change = ?3, is_answered = ?4 WHERE bot_id = ?1 AND group_id = ?2",
         [(bot_id, group_id, change, int(is_answered)) for group_id, is_answered in decided],
@@ -214,7 +215,7 @@ def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, boo
 def most_frequent(
     connection: Connection, account_id: str, limit: int = MOST_KEPT, since: int = 0, bot_id: str | None = None
 ) -> list[MissedQuestion]:
-    """List an account's most frequent questions that were asked since an instant. `bot_id` selects one bot."""
+    """List an account's most frequent unanswered questions that were asked since an instant (ms). `bot_id` selects one bot."""
     rows = connection.execute(
         """
         SELECT q.bot_id, q.number, q.question, q.language, q.times, q.group_id FROM bots b
@@ -231,21 +232,21 @@ def most_frequent(
 
 @writes
 def clear(connection: Connection, bot_id: str, group_id: int | None = None) -> int:
-    """Delete a bot's questions, or those of a group; return how many there were."""
+    """Delete a bot's unanswered questions, or only those of a group. Return the number of deleted questions."""
     find = "SELECT number FROM unanswered_questions WHERE bot_id = ?1 AND (?2 IS NULL OR group_id = ?2)"
     return _delete(connection, connection.execute(find, (bot_id, group_id)).fetchall())
 
 
 @writes
 def erase(connection: Connection, bot_id: str, user_id: str) -> int:
-    """Delete what a visitor asked a bot, on all channels; return how many questions. Counts of other visitors stay."""
+    """Delete the questions of a visitor to a bot on all channels, and return their number. The counts of other visitors stay."""
     rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
     forget_askers(connection, [number for (number,) in rows])
     return len(rows)
 
 
 def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
-    """Delete a visitor's links to questions, and questions without other links, within a unit."""
+    """Delete rows that link a visitor to questions (`askers` are their numbers), and questions that nobody else has asked."""
     gone: list[tuple[int]] = []
     for number in askers:
         question, times = connection.execute(
@@ -267,7 +268,7 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
 
 @reads
 def unmasked(connection: Connection, limit: int) -> list[UnmaskedQuestion]:
-    """List unmasked questions of an older version or an import, with language and country."""
+    """List questions that an older version or an import has stored unmasked, with their language and country."""
     rows = connection.execute(
         """
         SELECT q.number, q.bot_id, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
@@ -280,7 +281,7 @@ def unmasked(connection: Connection, limit: int) -> list[UnmaskedQuestion]:
 
 @writes
 def mask(connection: Connection, number: int, folded: str | None, wording: str, group_id: int | None) -> None:
-    """Replace a stored question by a wording without personal data, merged with an equal one; delete one without `folded` words."""
+    """Replace a stored question by a wording without personal data, and merge equal questions. If `folded` is None, delete the question."""
     if folded is None:
         _delete(connection, [(number,)])
         return

@@ -1,4 +1,7 @@
-"""Engine without a model: answers from the bot's own knowledge, choices, honest refusals, and forms; no I/O, a millisecond a turn."""
+"""Engine without a model: it answers from the bot's knowledge, offers choices, admits what it does not know, and fills in forms.
+
+It does no I/O, and needs about a millisecond for a turn.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,10 +18,10 @@ class KnowledgeEngine:
         self._reply: Callable[[Turn], Reply] | None = None
 
     async def start(self) -> None:
-        """Do nothing: a service that nobody writes to needs no memory for words and rules."""
+        """Do nothing. Words and rules are loaded at the first message, so that an idle service needs no memory for them."""
 
     async def reply(self, turn: Turn) -> Reply:
-        """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
+        """Answer one turn. Raises EngineError: "no_answer" if the knowledge has no answer, or "timeout"."""
         try:
             async with asyncio.timeout(turn.timeout_s):
                 if self._reply is None:

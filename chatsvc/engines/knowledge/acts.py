@@ -1,7 +1,8 @@
-"""Act of a visitor's sentence: a question, a wish to book, a yes.
+"""Classification of a visitor's sentence by its act: a question, a wish to book, a yes.
 
-A multinomial logistic regression over words, pairs of words and letter n-grams, hashed into a table with a row for each bucket
-and a byte for each act. `scripts/train` makes `languages/xx/acts.table` from the sentences of `languages/xx/acts.txt`.
+The classifier is a multinomial logistic regression. Its features are words, pairs of words and letter n-grams, hashed into a table
+with a row for each bucket and a byte for each act.
+`scripts/train` makes `languages/xx/acts.table` from the sentences of `languages/xx/acts.txt`.
 """
 
 import re
@@ -56,12 +57,12 @@ class Act(NamedTuple):
 
 
 def sentences_of(text: str) -> list[str]:
-    """Split a message into sentences; of a long one the last are left out."""
+    """Split a message into sentences. Only the first `_MOST_SENTENCES` of them are returned."""
     return [part for part in map(str.strip, _SENTENCE_END.split(text)) if part][:_MOST_SENTENCES]
 
 
 def classify(text: str, language: str) -> Act:
-    """Return the act of a sentence; a question where none is sure."""
+    """Return the act of a sentence. If no act is probable enough, the sentence counts as a question ("ask")."""
     table, width = _table(language), len(ACTS)
     rows = [table[bucket * width : (bucket + 1) * width] for bucket in features_of(text)]
     scores = [UNIT * (sum(column) - ZERO * len(rows)) for column in zip(*rows, strict=True)]

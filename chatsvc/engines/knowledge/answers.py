@@ -1,4 +1,4 @@
-"""Answers of a dialogue: from the bot's settings, from its knowledge as one fact or as choices, and what was chosen of them."""
+"""Answers of a dialogue, from the bot's settings or from its knowledge. The knowledge gives one fact, or choices to pick from."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ _TALK = {
     "no": "offer.declined",
     "skip": "offer.declined",
 }
-"""Acts of small talk, the one that is answered first, with the sentence that answers it."""
+"""Acts of small talk in their order of precedence, each with the key of the sentence that answers it."""
 _MOST_ASKED, _MOST_CHOICES, _MOST_LEARNED = 2, 3, 8
 _MOST_TOLD = 1_200  # characters of a section told whole
 BESIDE, ALONE = 0.5, 0.65  # confidence of an answer beside a form, and of one without a rival (of which foreign questions have many)
@@ -45,7 +45,7 @@ class Answers(DialogueTurn):
         return f"{line} {self.say('unknown.person')}" if act == "identity" and self.bot.hand_off else line
 
     def greeting(self) -> str:
-        """Return the greeting once: the widget shows it first, and a platform's visitor is greeted at the start."""
+        """Return the full greeting the first time, and a shorter one later. The widget shows the full one by itself."""
         first = catalogue.own_greeting(self.bot, self.language) or self.say(GREETING, name=self.bot.name)
         is_first = GREETING not in self.state.lines and self.turn.channel != "web"
         is_first = is_first and first not in [past.content for past in self.turn.history[:1]]
@@ -53,7 +53,7 @@ class Answers(DialogueTurn):
         return first if is_first else self.say.varied(GREETING, again=True)
 
     def business_answer(self, text: str) -> str | None:
-        """Answer a question about the business itself from the bot's settings, else from what the knowledge says of it."""
+        """Answer a question about the business itself from the bot's settings, or else from the knowledge. Return None otherwise."""
         asked = self.bot, self.say, text, self.now, self.turn.knowledge
         answer = business.answer(*asked)
         if answer:
@@ -62,14 +62,14 @@ class Answers(DialogueTurn):
         return answer
 
     def hours_again(self) -> str | None:
-        """Answer "and on Sunday?" after a question for the opening hours."""
+        """Answer a follow-up such as "and on Sunday?" after a question for the opening hours. Return None for other messages."""
         is_asked = self.state.last_question == _HOURS and self.values.date and not self.values.time and not _naming(self.text)
         answer = business.hours_or_stated(self.bot, self.say, self.text, self.now, self.turn.knowledge) if is_asked else None
         self.evidence = Evidence((), "answer", 1.0) if answer else self.evidence
         return answer
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
-        """Answer the questions of a message one by one; None if none of them has a sure answer."""
+        """Answer the questions of a message one by one. Return None if none of them has a sure answer."""
         plain = [act for act in self.plain_questions if act in known]
         asked = [question for act in plain for question in self._questions_in(act)][:_MOST_ASKED]
         if not asked or asked == [self.text]:
@@ -93,12 +93,12 @@ class Answers(DialogueTurn):
         return "\n\n".join(dict.fromkeys(answers))
 
     def about_business(self, text: str) -> str | None:
-        """Answer a question about the business, or the clause of it that names such a fact outright."""
+        """Answer a question about the business, or else a clause of it that explicitly names a fact about the business."""
         strong = [clause for clause in business.clauses(text) if clause != text and business.names_fact(clause)]
         return next(filter(None, map(self.business_answer, [text, *(strong if strong and not self.is_reachable else ())])), None)
 
     def _questions_in(self, act: Act) -> list[str]:
-        """Return the questions of a sentence: its clauses, if each asks by itself, else the sentence."""
+        """Return the questions in a sentence: its clauses if several of them are questions, or else the whole sentence."""
         parts, open_part, clauses = list[str](), "", business.clauses(act.text)
         for clause in clauses if len(clauses) > 1 else ():
             open_part = f"{open_part} {clause}".strip()
@@ -110,11 +110,11 @@ class Answers(DialogueTurn):
         return parts if len(parts) > 1 else [act.text]
 
     def _is_alone(self, result: SearchResult) -> bool:
-        """Return whether a fact that is likely has no rival: to offer it as a choice would only be a detour."""
+        """Return whether a single fact is likely. It is told at once, since a choice of one fact would only be a detour."""
         return len(result.facts) == 1 and result.confidence >= ALONE
 
     def answer_beside(self, asked: Sequence[Act]) -> str | None:
-        """Return the answers to questions beside a form, or what may be meant; None without either. The form stays as it is."""
+        """Return sure or likely answers to questions that are asked while a form is open, or None. The form does not change."""
         answers: list[str] = []
         for text in (question for act in asked for question in self._questions_in(act)):
             if answer := self.business_answer(text):
@@ -126,7 +126,7 @@ class Answers(DialogueTurn):
         return "\n\n".join(dict.fromkeys(answers)) or None
 
     def search(self, text: str) -> str | None:
-        """Answer from the knowledge: one fact or choices. None where nothing is likely."""
+        """Answer from the knowledge with one fact or with choices. Return None if no fact is likely."""
         result = self._find(text)
         self.evidence = Evidence.of(result)
         titles = [fact.title for fact in result.facts][:_MOST_CHOICES]  # of which a visitor may choose
@@ -148,7 +148,7 @@ class Answers(DialogueTurn):
         return self._answered(text, result, titles) if self._is_alone(result) else self._ask_back(text, titles)
 
     def _answered(self, text: str, result: SearchResult, titles: Sequence[str]) -> str:
-        """Tell the fact of the first hit, or its whole section if that is named. The same text is not told twice in a row."""
+        """Return the fact of the first hit, or its whole section if `text` names it. If this repeats the last answer, offer a form."""
         entry, asked = result.hits[0].entry, " ".join(words(text))
         is_named = not entry.alt and _naming(text) == _naming(entry.question)
         if is_named and len(entry.answer) <= _MOST_TOLD and len(facts.parts_of(entry)) > 1:
@@ -179,7 +179,7 @@ class Answers(DialogueTurn):
         return f"{self.say('back.several' if len(titles) > 1 else 'back.one')}\n{listed}"
 
     def chosen(self) -> str | None:
-        """Tell what was chosen of what was offered; None if the message is about something else."""
+        """Answer with the choice that the message picks from the offered ones. Return None if the message is about something else."""
         choices, question = self.state.choices, self.state.question
         title = next((choice for choice in choices if choice.casefold() == self.text.casefold()), None)
         if title is None and len(choices) == 1 and self.does("yes"):
@@ -195,7 +195,7 @@ class Answers(DialogueTurn):
         return None
 
     def _tell_choice(self, question: str, title: str) -> str | None:
-        """Tell the fact of a title, and remember the choice for the question. None if the knowledge has it no more."""
+        """Return the fact with this title, and store the choice for the question. Return None if the knowledge no longer has the fact."""
         result = self.turn.knowledge.search(question, self.language, limit=10, subject=self.state.subject or None)
         fact = next((fact for fact in result.facts if fact.title == title), None)
         if fact is None:
@@ -212,7 +212,7 @@ class Answers(DialogueTurn):
         return self._framed(fact.text, fact.entry)
 
     def _find(self, text: str) -> SearchResult:
-        """Search the knowledge; a question without a subject of its own leans on the last one."""
+        """Search the knowledge. The search for a question of few content words also uses the last subject."""
         named = sum(word not in business.LIGHT for word in words(text))
         asked = text, self.state.subject if named < FEW_WORDS else None
         if asked not in self.results:

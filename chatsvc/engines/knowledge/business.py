@@ -30,7 +30,7 @@ _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|unti
 
 
 class WordSet:
-    """Folded words, of which those with a star stand for any ending."""
+    """Set of folded words. A word that is listed with a star at its end matches with any ending."""
 
     def __init__(self, name: str) -> None:
         items = _WORDS.items(name)
@@ -53,7 +53,7 @@ def is_urgent(text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def kinds_of(text: str, name: str) -> tuple[str, ...]:
-    """Return the kinds of facts about the business that a question asks for; none if it names anything else."""
+    """Return the kinds of facts about the business that a question asks for. Return none if the question names anything else."""
     asked: list[str] = []
     for word in words(text):
         if asked and f"{asked[-1]}_{word}" in _TOGETHER:  # words that ask only together: "kaca_kadar"
@@ -75,7 +75,7 @@ def kinds_of(text: str, name: str) -> tuple[str, ...]:
 
 
 def answer(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str | None:
-    """Return what the settings, else the knowledge, say to a question about the business itself; None if neither does."""
+    """Answer a question about the business itself from the settings, or else from the knowledge. Return None if neither has an answer."""
     lines = []
     for kind in kinds_of(text, bot.name):
         if kind == "hours":
@@ -92,13 +92,13 @@ def clauses(text: str) -> list[str]:
 
 
 def names_fact(clause: str) -> bool:
-    """Return whether a clause names a kind of fact about the business outright: "what's the address"."""
+    """Return whether a clause explicitly names a kind of fact about the business: "what's the address"."""
     asked = words(clause)
     return len(asked) > 1 and any(word in TRIGGERS[kind] and word not in _WEAK for word in asked for kind in _KINDS)
 
 
 def hours_or_stated(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str:
-    """Return the hours of the settings, else those of the knowledge, with its sentences about the day asked for."""
+    """Return the opening hours in the settings. Without them, return those in the knowledge, with its sentences about the day asked for."""
     sentence, section = _stated(knowledge).get("hours", ("", ""))
     if answer := hours_answer(bot, say, text, now):
         return answer
@@ -111,7 +111,7 @@ _STATED: WeakKeyDictionary[Knowledge, dict[str, tuple[str, str]]] = WeakKeyDicti
 
 
 def _stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
-    """Return the sentence in which the knowledge states each kind of fact about the business, with its section; computed once."""
+    """Find the sentence of the knowledge that states each kind of fact about the business, and its section. The result is cached."""
     if (stated := _STATED.get(knowledge)) is None:
         best: dict[str, tuple[int, str, str]] = {}
         for entry in knowledge.entries[:_MOST_READ]:
@@ -142,12 +142,12 @@ def _holds(kind: str, sentence: str, own: list[str]) -> bool:
 
 
 def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime) -> str | None:
-    """Return the hours of the day that a question names, else those of the week."""
+    """Return the opening hours of the day that a question names, or else those of the week. Return None if none are set."""
     if not hours.week_of(bot.opening_hours):
         return None
     today = now.date()
     day = _holiday_named(text, say.language, today) or _day_in(text, now, say, bot)
-    # A weekday by itself is today's where today is one, unlike in the wish for an appointment.
+    # The name of today's weekday means today, unlike in the wish for an appointment.
     if day == today + timedelta(days=7) and _day_in(text, now - timedelta(days=1), say, bot) == today:
         return _of_day(bot, say, today, now)
     if day and day != today:
@@ -184,7 +184,7 @@ def _now(bot: Bot, say: BotSentences, now: datetime) -> str:
 
 
 def next_opening(bot: Bot, after: datetime, say: BotSentences, now: datetime | None = None) -> str:
-    """Return the next opening after an instant, in words; "" if none is known."""
+    """Return in words when the business opens next after an instant, or "" if that is unknown."""
     opening = hours.next_opening(bot, after)
     if opening is None:
         return ""
@@ -193,7 +193,7 @@ def next_opening(bot: Bot, after: datetime, say: BotSentences, now: datetime | N
 
 
 def _named(say: BotSentences, day: date, now: datetime) -> tuple[str, str]:
-    """Return a day in words: today, tomorrow, a weekday of the next six days, else the date; ".near" with the first two."""
+    """Return a day in words: today, tomorrow, a weekday, or the date. The second string is ".near" for the first two, or ""."""
     ahead = (day - now.date()).days
     if ahead in (0, 1):
         return say("day.tomorrow" if ahead else "day.today"), ".near"
@@ -215,9 +215,9 @@ def _holiday_words(language: str) -> WordFile:
 
 
 def _holiday_named(text: str, language: str, today: date) -> date | None:
-    """Return the next day that a text names by a holiday: "christmas eve", "yılbaşında", "the day after thanksgiving".
+    """Return the next date of the holiday that a text names: "christmas eve", "yılbaşında", "the day after thanksgiving".
 
-    None where a holiday only tells another day: "the Monday after Christmas".
+    Return None if the holiday only serves to name another day: "the Monday after Christmas".
     """
     line, own = f" {' '.join(words(text))} ", _holiday_words(language)
     named = [(f" {name}", day) for day, names in own.group("day ").items() for name in names]

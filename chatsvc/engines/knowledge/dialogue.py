@@ -1,14 +1,14 @@
-"""One turn of a conversation: what the visitor's message does, and what the bot says to it.
+"""One turn of a conversation: how the bot reacts to a visitor's message.
 
-A turn is answered in this order:
+These steps are tried in order until one gives a reply:
 
-1. What the bot asked for last gets the message first: a field, a confirmation, an offer, choices, a change (`_PENDING`).
-2. A clear wish begins what is wished: an appointment, a call back, a change of what is noted (`_grant`).
+1. If the bot has asked for something (a field, a confirmation, a choice ...), the message is read as the answer (`_PENDING`).
+2. A clear wish is granted: an appointment, a call back, a change of a record (`_grant`).
 3. A question about the business itself is answered from its settings.
-4. What the visitor leaves without being asked is taken: contact data, a name, a day.
-5. Anything else is a question to the knowledge: one fact, choices, or an honest "I don't know" with an offer (`_answer`).
+4. Data that the visitor gives without being asked is stored: contact data, a name, a day (`_take_volunteered`).
+5. Anything else is a question to the knowledge: the reply is one fact, choices, or "I don't know" with an offer (`_answer`).
 
-`turn` reads the message, `answers` has the answers, `requests` the forms, and `records` what was noted before.
+`turn` analyses the message, `answers` finds answers, `requests` handles forms, and `records` handles earlier requests.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,12 @@ _LONGEST_ABOUT = 80  # characters of a visitor's words that name a form
 
 
 def reply(turn: Turn) -> Reply:
-    """Answer one turn; raises EngineError("no_answer") where the bot does not know and the interface asks."""
+    """Answer one turn. Raises EngineError("no_answer"), with a fallback text, if the bot does not know the answer."""
     return Dialogue(turn).reply()
 
 
 def nobody_came(turn: Turn) -> Reply:
-    """Open the form of a note where a person was asked for and nobody came."""
+    """Return a reply that opens a contact form, after a visitor has asked for a person and nobody came."""
     dialogue = Dialogue(turn)
     return dialogue.finished(dialogue.begin("contact", "open.nobody") if turn.may_capture else dialogue.say("person.later"))
 
@@ -51,7 +51,7 @@ class Dialogue(Requests):
         return self.finished(self._say_to_message() if text is None else text)
 
     def finished(self, text: str) -> Reply:
-        """Return the reply with the state that it leaves."""
+        """Return the reply with a text and the new state. Raises EngineError("no_answer") if the bot does not know the answer."""
         if self.evidence is None or self.evidence.decision != "answer":
             self.state.last_answer = text if self.captured is None else ""
         dialogue = state.dump(self.state, self.turn.now_ms)
@@ -62,7 +62,7 @@ class Dialogue(Requests):
         return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices, missed=self.missed)
 
     def _resume(self) -> str:
-        """Ask whether to go on with a form of hours ago, beside what is said to the message."""
+        """Answer the message, and ask whether to continue with a form that was opened hours ago."""
         draft = self.state.draft
         self.state.settle()
         lead = self.greeting() if self.only("greet") else self._say_to_message()
@@ -76,7 +76,7 @@ class Dialogue(Requests):
     def _say_to_message(self) -> str:
         self.state.settle()
         sure = (act.name == self.wish and act.probability >= SURE_QUESTION for act in self.acts)
-        # Else it is a question: "can I drop it off tomorrow".
+        # An unsure wish in the form of a question is a question: "can I drop it off tomorrow".
         if self.wish and (self.wish in KINDS or any(sure) or not asks(self.text) or self.is_reachable or self.current_record):
             return self._grant(self.wish)
         if answer := self.business_answer(self.text) or self.hours_again():
@@ -84,7 +84,7 @@ class Dialogue(Requests):
         return self._take_volunteered() or self._answer()
 
     def _grant(self, wish: str) -> str:
-        """Begin what the visitor wishes. A question beside it is answered first, and the form is offered."""
+        """Begin what the visitor wishes. If the message also asks a question, answer it first and only offer the form."""
         record = self.just_noted
         if wish == "book" and self.says_yes and record and record.kind == "request":  # "yes, but put it on Friday"
             return self.add_to(record)
@@ -116,7 +116,7 @@ class Dialogue(Requests):
         return self._joined(answer, self.begin(kind, f"open.{'person' if wish == 'person' else kind}"))
 
     def _take_volunteered(self) -> str | None:
-        """Take contact data, a name or a day that nobody asked for, and small talk. None without any."""
+        """Handle contact data, a name or a day that nobody asked for, and small talk. Return None if the message has none of them."""
         if not self.plain_questions and self.is_reachable:
             if changed := self.amended():
                 return changed

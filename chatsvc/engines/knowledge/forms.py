@@ -1,4 +1,4 @@
-"""Fields of a form: what is asked for, how an answer is read, and what stands in the record."""
+"""Fields of a form: which field is asked for, how an answer is read, and what the record contains."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ WITHOUT, DECLINES, REFUSES, AGREES, PARTS, BOOKINGS = map(WordSet, ("without", "
 
 
 class Field(NamedTuple):
-    """A field: its key, its kind, and the owner's own settings of it."""
+    """A field of a form: its key, its kind, and its settings (`own`) if the bot's owner has defined it."""
 
     key: str
     kind: str
@@ -43,7 +43,7 @@ class Field(NamedTuple):
 
 
 class RequestForm:
-    """The form of a draft for one bot."""
+    """Form of one bot that a visitor fills in. Its values are in a draft."""
 
     def __init__(self, draft: RequestDraft, bot: Bot, say: BotSentences, now: datetime, own: profiles.Form | None = None) -> None:
         self.draft, self.bot, self.say, self.now = draft, bot, say, now
@@ -57,7 +57,7 @@ class RequestForm:
         self.fields = [*when, Field("message", "text"), *owned, Field("name", "name"), Field("contact", "contact")]
 
     def missing(self) -> Field | None:
-        """Return the next field to ask for; None if all are known or skipped."""
+        """Return the next field to ask for, or None if all fields are known or skipped."""
         return next((field for field in self.fields if not self._is_settled(field)), None)
 
     def field(self, key: str) -> Field | None:
@@ -72,7 +72,7 @@ class RequestForm:
         return field.key == "message" and bool(draft.quotes) and not draft.asks_when
 
     def question(self, field: Field, *, short: bool = False) -> str:
-        """Return the question for a field, in short where the form goes on."""
+        """Return the question that asks for a field. `short` selects a shorter wording if there is one."""
         if field.own:
             asked = field.own.ask.get(self.say.language) or next(iter(field.own.ask.values()), f"{field.own.name}?")
             return f"{asked} ({' / '.join(choices)})" if (choices := field.choices()) else asked
@@ -83,7 +83,7 @@ class RequestForm:
         return self.say.first(*keys, f"ask.{field.key}{stay}", f"ask.{field.key}.{self.draft.kind}", f"ask.{field.key}")
 
     def read(self, text: str, asked: Field | None) -> Values:
-        """Return the values of a message. A bare weekday of today's name is today while its hours lie ahead."""
+        """Return the values of a message. The name of today's weekday means today until the business closes."""
         kind = asked.kind if asked else ""
         read = values.read(text, now=self.now, language=self.say.language, country=self.bot.country, asked=kind)
         today = self.now.date()
@@ -97,7 +97,7 @@ class RequestForm:
         return replace(read, date=earlier) if is_today else read
 
     def take(self, text: str, asked: Field | None, read: Values) -> tuple[set[str], list[str]]:
-        """Put the values of a message into the draft; return the keys given and what to say of them."""
+        """Store the values of a message in the draft. Return the keys of the fields that it gives, and remarks to the visitor."""
         draft, given, remarks = self.draft, set[str](), list[str]()
         contact = contact_of(text, read)
         draft.values |= contact
@@ -140,7 +140,7 @@ class RequestForm:
             self._put("time", f"{clock:%H:%M}", refusal, f"{refusal}.time", given, remarks, hours=listed)
 
     def _put(self, key: str, value: str, refusal: str | None, sentence: str, given: set[str], remarks: list[str], **values: str) -> None:
-        """Put in a day or an hour unless it is refused. One at which the business is closed is taken if it is named again."""
+        """Store a day or a time unless it is refused. If the business is closed then, it is accepted when the visitor repeats it."""
         is_closed = refusal in ("closed", "over")
         if refusal is None or (refusal in ("closed", "over", "clashes") and self.draft.refused.get(key) == value):
             remarks += [self.say("insists")] if is_closed else []
@@ -198,7 +198,7 @@ def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str 
 
 
 def _counted(field: Field, text: str) -> str | None:
-    """Return the only number before a noun of a field's name or question, or before people where it counts people."""
+    """Return the number before a noun of the field's name or question. Return None if there is not exactly one such number."""
     asked = [word for line in (field.own.name, *field.own.ask.values()) for word in words(line)] if field.own else []
     nouns = [word for word in asked if word not in LIGHT and word not in _FILLER]
     of_people = any(word in _PEOPLE for word in nouns)
@@ -220,13 +220,13 @@ def contact_of(text: str, read: Values) -> dict[str, str]:
 
 
 def refuses_contact(text: str) -> bool:
-    """Return whether a message says that no telephone number or address will be given."""
+    """Return whether a visitor says that they will not give a telephone number or an e-mail address."""
     given = words(text)
     return any(word in WITHOUT for word in given) and any(word in TRIGGERS[kind] for word in given for kind in ("phone", "email"))
 
 
 def name_before_comma(text: str) -> str | None:
-    """Return a name with capitals that stands before a comma: "Elif Yıldız, my cat is called Pamuk"."""
+    """Return a capitalised name before the first comma: "Elif Yıldız" of "Elif Yıldız, my cat is called Pamuk"."""
     parts = text.partition(",")[0].split() if "," in text else []
     return _name(parts) if all(map(str.istitle, parts)) else None
 
@@ -238,14 +238,14 @@ def _name(parts: Sequence[str]) -> str | None:
 
 
 def whole(choices: Sequence[str], text: str) -> str | None:
-    """Return the only choice whose words all stand in a text; the last of them may have a suffix."""
+    """Return the choice that a text contains in full, if there is exactly one. Its last word may have a suffix."""
     line, names = f" {' '.join(words(text))} ", [(choice, words(choice)) for choice in choices]
     named = [choice for choice, name in names if name and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line]
     return named[0] if len(named) == 1 else None
 
 
 def chosen(choices: Sequence[str], text: str) -> str | None:
-    """Return the choice that a text names, whole, by a word of its own or by its number."""
+    """Return the choice that a text names in full, by a distinctive word, or by its number. Return None otherwise."""
     given = words(text)
     if (named := whole(choices, text)) is not None:
         return named

@@ -1,4 +1,4 @@
-"""Judgements of one text by itself, for the parts of the service that look at messages outside of a dialogue."""
+"""Classification of a single text, for parts of the service that look at messages outside of a dialogue."""
 
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge
@@ -23,7 +23,7 @@ def asks(text: str, language: str) -> bool:
 
 
 def needs_answer(text: str, language: str) -> bool:
-    """Return whether a text may become an entry: no small talk, and nothing that names no thing."""
+    """Return whether a text may become an entry. Small talk, and a few words that name no subject, may not."""
     if all(act.name in _NO_QUESTION for act in _acts(text, language)):
         return False
     return bool(tells(text)) or len(words(text)) >= _FEWEST_WORDS
@@ -35,12 +35,12 @@ def calls_a_person(text: str, language: str) -> bool:
 
 
 def tells(text: str) -> int:
-    """Count the words of a text that say what it is about."""
+    """Return the number of content words in a text, which say what it is about."""
     return sum(word not in business.LIGHT and not word.isdigit() for word in words(text))
 
 
 def entry_for(bot: Bot, knowledge: Knowledge, question: str) -> Entry | None:
-    """Return the entry that answers a question at the start of a conversation."""
+    """Return the entry that would answer a question at the start of a conversation, or None."""
     if all(act.name in SMALL_TALK for act in _acts(question, bot.language)):
         return None
     result = knowledge.search(question, limit=1)

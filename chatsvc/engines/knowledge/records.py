@@ -1,4 +1,4 @@
-"""Records that a conversation has noted before: told of, kept, canceled, moved and amended."""
+"""Requests and appointments that a conversation has recorded before: report, keep, cancel, move and correct them."""
 
 from datetime import date, time
 from typing import Any
@@ -18,7 +18,7 @@ NOTED = "noted"  # line of the state that tells that something was noted just no
 class Records(Answers):
     @property
     def current_record(self) -> CapturedRecord | None:
-        """Return the record that a change is about: the open appointment of the day named, else the newest open record."""
+        """Return the record that a change is about: an open appointment, best on the day named, or else the newest open record."""
         open_records = [record for record in self.turn.captured if record.status in _OPEN_STATUSES]
         appointments = [record for record in open_records if record.kind == "appointment"]
         day = self.values.date
@@ -30,7 +30,7 @@ class Records(Answers):
         return self.current_record if NOTED in self.state.lines else None
 
     def about_record(self, wish: str) -> str | None:
-        """Change, cancel or tell of what is noted; None if nothing is noted that it could be about."""
+        """Change, cancel or report the current record. Return None if there is no record that the wish can be about."""
         record = self.current_record
         if record is None:
             if wish == "status" and self.turn.captured:
@@ -57,7 +57,7 @@ class Records(Answers):
         return self.say(key)
 
     def amended(self) -> str | None:
-        """Correct the contact data of what was noted just now."""
+        """Correct the contact data of the record that was made just now. Return None if there is none."""
         record, contact = self.just_noted, contact_of(self.text, self.values)
         if record is None or self.does("book"):
             return None
@@ -73,7 +73,7 @@ class Records(Answers):
         return self.say("change.done.contact", data=", ".join(shown))
 
     def name_given(self) -> str | None:
-        """Take the name that was asked for after a note; None if the message is about something else."""
+        """Store the name that the bot asked for after a note. Return None if the message is about something else."""
         self.state.settle()
         name = self.bare_name or self.possible_name
         if name is None and self.only("no", "skip"):
@@ -100,7 +100,7 @@ class Records(Answers):
         return ", ".join(filter(None, (self.say.date(day) if day else "", f"{clock:%H:%M}" if clock else "")))
 
     def move(self, record: CapturedRecord) -> str:
-        """Propose a move to the day and hour of the message, or ask for them."""
+        """Record the wish to move an appointment to the day and time in the message, or ask for them."""
         draft = RequestDraft("appointment")
         form = self.form(draft)
         read = form.read(self.text, None)
@@ -133,10 +133,10 @@ class Records(Answers):
         return self.say("change.cancel?", appointment=self._named(record))
 
     def cancel_answered(self) -> str | None:
-        """Take the answer to the question whether to cancel; None if the message is about something else."""
+        """Handle the answer to the question whether to cancel. Return None if the message is about something else."""
         record = self._asked_record()
         if record and self.does("yes", "cancel") and not self.does("no", "keep"):
-            # The wish was said before the question; a bare "yes" tells the team nothing.
+            # The wish is in the message before the question: a bare "yes" tells the team nothing.
             self._change(record, self.text if self.does("cancel") else self.turn.spoken[-2:][0], cancels=True)
             self.state.settle()
             return self.say("change.canceled" if record.is_pending else "change.done.cancel", appointment=self._named(record))
@@ -146,7 +146,7 @@ class Records(Answers):
         return self.move(record) if record and self.does("move") else None
 
     def move_answered(self) -> str | None:
-        """Take the answer to the question when instead; None if the message is about something else."""
+        """Handle the answer to the question for another day or time. Return None if the message is about something else."""
         record = self._asked_record()
         if record is None:
             return None

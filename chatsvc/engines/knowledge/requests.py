@@ -1,4 +1,4 @@
-"""Forms of a dialogue: offered, opened, filled in over several messages, confirmed, and noted or left."""
+"""Forms of a dialogue. They are offered, opened, filled in over several messages, confirmed, and recorded or abandoned."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _MOST_ASIDES = 2  # questions in a row beside a form until it waits
 
 class Requests(Records):
     def begin(self, kind: str, opening: str, draft: RequestDraft | None = None) -> str:
-        """Open a form with the values of the message, and ask for the first that is missing."""
+        """Open a form with the values of the message, and ask for the first missing field."""
         draft = draft or self.draft(kind)
         form = self.form(draft)
         read = form.read(self.text, None)
@@ -42,7 +42,7 @@ class Requests(Records):
         return self._next(form, [*lead, *remarks])
 
     def offer_answered(self) -> str | None:
-        """Take the answer to an offer, or whether to go on with a form. None if the message is about something else."""
+        """Handle the answer to an offer, or to the question whether to continue a form. Return None if the message is no answer."""
         draft, read, wish = self.state.draft, self.values, self.wish
         if draft is None:
             return None
@@ -104,7 +104,7 @@ class Requests(Records):
         return "\n\n".join(filter(None, (done, form.summary())))
 
     def field_answered(self) -> str | None:
-        """Take the answer to a field, answer a question in between, or end the form."""
+        """Handle a message while a form asks for a field: store its values, answer its questions, or end the form."""
         if self.state.draft is None or not self.turn.may_capture:
             return None
         is_instead = self.wish in ("call", "person") or (self.does("stop") and self.is_reachable)  # "forget it, just mail me at ..."
@@ -149,7 +149,7 @@ class Requests(Records):
         return self._not_given(form, asked)
 
     def _take(self, form: RequestForm, asked: Field | None, text: str) -> tuple[set[str], list[str]]:
-        """Put values and words of (a part of) the message into the form. Return the keys given and what to say of them."""
+        """Store values and words of (a part of) the message in the form. Return the keys of the given fields, and remarks to say."""
         read, wanted = form.read(text, asked), set[str]()
         if asked and asked.key == "message" and not self.does(*_LEAVES):
             form.draft.quote(self.text)
@@ -163,7 +163,7 @@ class Requests(Records):
         return given | wanted, remarks
 
     def _has_words(self, read: Values, given: set[str]) -> bool:
-        """Return whether a message has words for the team beside its values and a bare yes or no."""
+        """Return whether a message has words for the team besides its values and a mere yes or no."""
         if len(self.words) <= FEW_WORDS + 1 and all(act.name in ("yes", "no", "greet", "thank", "bye") for act in self.acts):
             return False
         untaken = (read.date and "date" not in given) or (read.time and "time" not in given)  # in a form without a day, or a closed one
@@ -178,7 +178,7 @@ class Requests(Records):
         return "\n\n".join(filter(None, (lead, text)))
 
     def _not_given(self, form: RequestForm, asked: Field) -> str:
-        """Ask once more for what was not understood; then take the words as they are and go on."""
+        """Handle a message without the field that was asked for. Ask once more; the second time continue without the field."""
         draft, key = form.draft, asked.key
         refuses = self.does("skip", "no") or any(word in forms.WITHOUT for word in self.words)
         missed = key in draft.missed
@@ -199,7 +199,7 @@ class Requests(Records):
         return self._next(form, [without if refuses else self.say("noted")])
 
     def _without(self, draft: RequestDraft, key: str) -> str:
-        """Go on without a field, and without the hour where no day is known; return what to say of it."""
+        """Skip a field, and with the date also the time. Return the remark to the visitor."""
         draft.skipped.append(key)
         if key == "date" and "time" not in draft.values:
             draft.skipped.append("time")

@@ -1,6 +1,6 @@
-"""State of a dialogue, which travels as `Reply.dialogue`: all that the bot knows of the conversation besides its messages.
+"""State of a dialogue: all that the bot knows of the conversation besides its messages.
 
-It is compact JSON. A state that cannot be read, is of another version, too large or too old counts as none.
+It is stored as compact JSON (`Reply.dialogue`). A state that is unreadable, of another version, too large or too old is ignored.
 """
 
 import json
@@ -18,7 +18,7 @@ _MOST_QUOTES, _MOST_QUOTE, _MOST_LINES = 30, 500, 6
 
 @dataclass(slots=True)
 class RequestDraft:
-    """An open or offered form. `values` are kept by field; `quotes` are the visitor's words; `missed` counts misunderstood answers."""
+    """An open or offered form. `values` are by field key; `quotes` are the visitor's words; `missed` counts misunderstood answers."""
 
     kind: str
     values: dict[str, str] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class RequestDraft:
 class State:
     """State of a conversation between two messages.
 
-    `pending` is what was asked: "form" (a field, whose key is `asked`), "confirm", "change", "offer", "resume", "choices", "name" (after
-    a note), "cancel" or "move" (of `record`). `choices` are the titles offered for `question`; `learned` are titles chosen before, by
-    question. `contact` is the name, phone and e-mail that the visitor has left; `earlier` are messages that may belong to a wish to come;
-    `lines` are the keys of the last sentences that are said in other words the second time.
+    `pending` is what the bot asked for last: "form" (the field with the key `asked`), "confirm", "change", "offer", "resume", "choices",
+    "name" (after a note), "cancel" or "move" (the record with the id `record`). `choices` are the titles offered for `question`;
+    `learned` has titles chosen before, by question. `contact` is the name, phone and e-mail that the visitor has given; `earlier` are
+    messages that may belong to a later wish; `lines` are the keys of the last sentences, which get another wording the second time.
     """
 
     language: str = ""
@@ -69,7 +69,7 @@ class State:
 
 
 def load(text: str | None, now_ms: int) -> tuple[State, bool]:
-    """Return the state, and whether it is of hours ago."""
+    """Read a state. Return it, and whether it is some hours old. Return a new state if it cannot be used."""
     if not text or len(text) > MAX_CHARACTERS:
         return State(), False
     try:

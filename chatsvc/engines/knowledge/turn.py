@@ -1,4 +1,4 @@
-"""The turn of a dialogue that is being answered: the visitor's message as it was understood, the state, and the reply in the making."""
+"""The turn of a dialogue that is being answered: the analysed message, the state, and the parts of the reply."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -55,7 +55,7 @@ class DialogueTurn:
         self.results: dict[tuple[str, str | None], SearchResult] = {}
 
     def _acts_of(self, sentence: str) -> list[Act]:
-        """Return the act of a sentence, and before it that of a refusal with which it begins: "no I just want to know how ..."."""
+        """Return the act of a sentence, or two acts if it begins with a refusal: "no I just want to know how ..."."""
         parts, whole = sentence.split(), acts.classify(sentence, self.language)
         for length in (3, 2, 1) if any(word in forms.REFUSES for word in words(parts[0])) else ():
             if len(parts) >= length + FEW_WORDS:
@@ -77,7 +77,7 @@ class DialogueTurn:
 
     @cached_property
     def wish(self) -> str:
-        """Return the act of a wish of the message, "" without one."""
+        """Return the name of the act that is the wish in the message, or "" if there is none."""
         wishes = [act for act in self.acts if act.name in WISHES]
         name = max(wishes, key=lambda act: (act.name != "book", act.probability)).name if wishes else ""
         may_move = name in ("", "book") and not self.plain_questions and sum(word.isdigit() for word in self.words) > 1
@@ -91,7 +91,7 @@ class DialogueTurn:
 
     @property
     def questions(self) -> list[Act]:
-        """Return the sentences that ask, or may ask: in doubt a sentence is a question."""
+        """Return the acts of the sentences that are questions, or may be: a sentence counts as a question in doubt."""
         return [act for act in self.acts if act.name == "ask"]
 
     @property
@@ -99,7 +99,7 @@ class DialogueTurn:
         return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
 
     def asked_in(self, text: str, least: int = FEW_WORDS) -> list[Act]:
-        """Return the sentences of a part of the message that surely ask, of so many words at least."""
+        """Return the acts of sure questions in a part of the message. They have at least `least` words."""
         sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(text) if len(words(sentence)) >= least]
         return [act for act in sentences if act.name == "ask" and act.probability >= PLAINLY]
 
@@ -113,7 +113,7 @@ class DialogueTurn:
 
     @cached_property
     def values(self) -> Values:
-        """Return the values of the message, as they are without a form."""
+        """Return the values of the message (day, time, name, contact data), read independently of any form."""
         return self.form(RequestDraft("appointment")).read(self.text, None)
 
     @property
@@ -137,7 +137,7 @@ class DialogueTurn:
 
     @property
     def possible_name(self) -> str | None:
-        """Return a message that may be a name: few words of letters alone."""
+        """Return the message if it may be a name: a few words that consist of letters. Return None otherwise."""
         parts = self.text.strip(" .!,").split()
         is_name = 0 < len(parts) <= FEW_WORDS and all(part.replace("-", "").isalpha() for part in parts) and not self.does(*SMALL_TALK)
         return " ".join(parts) if is_name else None
@@ -146,14 +146,14 @@ class DialogueTurn:
         return RequestForm(draft, self.bot, self.say, self.now)
 
     def draft(self, kind: str) -> RequestDraft:
-        """Return a new draft with what is known: contact data, and messages that belong to the wish."""
+        """Return a new draft with the visitor's known contact data and the earlier messages that belong to the wish."""
         draft = RequestDraft(kind, dict(self.state.contact))
         for text in self.state.earlier:
             draft.quote(text)
         return draft
 
     def offer(self, draft: RequestDraft, key: str = "offer") -> str:
-        """Offer to take a note or a request."""
+        """Offer to fill in the form of a draft. Return the sentence with this key, or "" if nothing may be recorded."""
         if not self.turn.may_capture:
             return ""
         draft.quote(self.text)
@@ -167,11 +167,11 @@ class DialogueTurn:
         return " ".join([*remarks, self.offer(draft, "offer.appointment")])
 
     def keep_earlier(self, texts: Sequence[str]) -> None:
-        """Keep what was said for a wish that may follow."""
+        """Store messages for the draft of a wish that may follow."""
         self.state.earlier = [*self.state.earlier, *(text[:_LONGEST_EARLIER] for text in texts)][-_MOST_EARLIER:]
 
     def keep_untold(self) -> None:
-        """Keep a message of which a sentence neither asks nor greets for a wish that may follow."""
+        """Store the message for a wish that may follow, if it has more than questions and small talk."""
         if any("?" not in act.text and act not in self.plain_questions and act.name not in SMALL_TALK for act in self.acts):
             self.keep_earlier([self.text])
 
@@ -179,7 +179,7 @@ class DialogueTurn:
         self.state.contact |= {key: contact[key] for key in ("name", "phone", "email") if key in contact}
 
     def line(self, key: str, **values: str) -> str:
-        """Return a sentence, or its other wording if it has been said before."""
+        """Return the sentence with this key, or its other wording if it has been used before."""
         line = self.say.varied(key, again=key in self.state.lines, **values)
         self.state.lines = [known for known in self.state.lines if known != key]
         self.state.add_line(key)

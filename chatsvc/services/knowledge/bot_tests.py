@@ -1,6 +1,6 @@
 """Tests of a bot: run them, add and remove them, and list the latest runs.
 
-The knowledge engine replies, whatever the bot's model: its replies cost nothing and are the same each time. Nothing is stored of them.
+The tests run with the knowledge engine, whatever model the bot has: its replies cost nothing and are always the same. They are not stored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def index_of(bot: Bot, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -
 
 
 def outcomes(bot: Bot, index: Knowledge, now_ms: int) -> list[BotTestOutcome]:
-    """Ask the question of each test as a visitor's first message, and judge the reply. It takes some milliseconds a test."""
+    """Ask the question of each test as a visitor's first message, and judge the reply. Each test takes some milliseconds."""
     from chatsvc.engines.knowledge import dialogue
 
     results = []
@@ -69,7 +69,7 @@ def outcomes(bot: Bot, index: Knowledge, now_ms: int) -> list[BotTestOutcome]:
 
 
 async def run(services: Services, caller: Caller, *, bot: Bot, keep: bool = False) -> list[BotTestOutcome]:
-    """Run a bot's tests. With `keep` the run is added to the bot's latest runs; nothing else is stored."""
+    """Run a bot's tests and return their outcomes. If `keep` is true, add the counts of the run to the bot's latest runs."""
     index = await services.knowledge.of(bot)
     results = await services.offload(lambda: outcomes(bot, index, services.clock()))
     if keep and results:
@@ -93,7 +93,7 @@ async def show(services: Services, _: Caller, *, bot: Bot) -> ShownTests:
 
 
 async def add(services: Services, caller: Caller, *, bot: Bot, **given: Any) -> Bot:
-    """Add a test with the fields of a bot's file. Raises `bot_settings_invalid` with all faults."""
+    """Add a test to a bot. `given` has the fields of a test in a bot's file. Raises `bot_settings_invalid` with all faults."""
     tests = [*(test.values() for test in tests_of(bot)), given]
     return await bot_files.change(services, caller, bot=bot, tests=tests)
 

@@ -1,4 +1,7 @@
-"""Parent of the child process that reads knowledge files (`chatsvc.file_reader`) within a deadline. Starts other children too."""
+"""Parent of the child process that reads knowledge files (`chatsvc.file_reader`) within a deadline.
+
+`program` and `environment` serve to start other child processes too.
+"""
 
 import json
 import os
@@ -25,9 +28,10 @@ _SLOWDOWN = 5  # wall time for a second of processor time
 
 
 class GivenFile(NamedTuple):
-    """A file to read. `kind` is its ending, or "robots", "sitemap", "page" or "stored" (a page's packed content) for one of a website.
+    """A file to read. Its `kind` is the ending of its name, or for a file of a website "robots", "sitemap", "page" or "stored".
 
-    `name` is the address of a website's file. `language` is for entries whose language neither the file nor their text shows.
+    A "stored" file is the packed content of a page. The `name` of a website's file is its address. `language` is the default for
+    entries whose language is known neither from the file nor from their text.
     """
 
     name: str
@@ -38,9 +42,10 @@ class GivenFile(NamedTuple):
 
 
 class FileReader:
-    """The child process; a context manager that kills what is left of it.
+    """The child process that reads files, as a context manager that kills the process at the end.
 
-    It is started at once. As root, start it before acting as another user, who may not be allowed to execute the program.
+    The constructor starts the process. A root process must construct it before it acts as another user, who may not be allowed to
+    execute the program.
     """
 
     def __init__(self) -> None:
@@ -48,7 +53,7 @@ class FileReader:
         self._process = self._start()
 
     def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file."""
+        """Read files. Return a dictionary with `name`, `entries` and `synonyms` for each. Raises Refused with every fault of every file."""
         return self.read_given([GivenFile(name, data, kind_of(name, data), language=language) for name, data in files])
 
     def read_given(self, files: Sequence[GivenFile]) -> list[dict[str, Any]]:
@@ -60,11 +65,11 @@ class FileReader:
         return [result for result in results if isinstance(result, dict)]
 
     def read_site(self, files: Sequence[GivenFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-        """Return what each file of a website holds, as file_reader/website.py reads it; None for one that cannot be read."""
+        """Read files of a website. Return the result of `SiteFiles.read` (in file_reader) for each, or None for an unreadable file."""
         return [result if isinstance(result, dict) else None for result in self._results(files, site)]
 
     def close(self) -> None:
-        """Kill the process; called from another thread, it ends `read` with a refusal."""
+        """Kill the process. A `read` that is running in another thread then raises `reader_closed`."""
         self._closed = True
         self._process.kill()
 
@@ -95,7 +100,7 @@ class FileReader:
         return results
 
     def _ask(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None) -> tuple[list[bytes], str]:
-        """Give the process these files. Return its lines, and why there are fewer of them than files."""
+        """Send files to the process. Return its lines of output, and the fault code of the first file that has no line."""
         named = [{**file._asdict(), "data": None, "size": len(file.data)} for file in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         head = json.dumps({"site": site, "user": user, "group": group, "files": named}).encode()
@@ -121,15 +126,15 @@ class FileReader:
 
 
 def program(argument: str) -> list[str]:
-    """Return the command of this program with an argument that chatsvc/__main__.py knows."""
+    """Return the command line that starts this program with an argument known to chatsvc/__main__.py."""
     if getattr(sys, "frozen", False):
         return [sys.executable, argument]
     return [sys.executable, "-P", "-m", "chatsvc", argument]
 
 
 def environment() -> dict[str, str]:
-    """Return what the program needs to start, and nothing else: the environment holds secrets."""
-    # The single-file binary finds by these that it is unpacked already.
+    """Return the environment variables that a child process needs. The others are left out, since they may contain secrets."""
+    # These tell the single-file binary that it is unpacked already.
     needed = {name: value for name, value in os.environ.items() if name.startswith("_PYI_") or name == "LD_LIBRARY_PATH"}
     return {**needed, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
 
@@ -149,7 +154,7 @@ def _result(name: str, result: dict[str, Any]) -> dict[str, Any] | KnowledgeFile
 
 
 def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-    """Start a process, read these files, and end it; raises Refused."""
+    """Read files in a new child process, which ends afterwards. Raises Refused with every fault of every file."""
     with FileReader() as reader:
         background.on_abandonment(reader.close)
         return reader.read(files, language)

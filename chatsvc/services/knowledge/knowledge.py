@@ -35,19 +35,19 @@ class Addition(NamedTuple):
 
 
 class QuestionResult(NamedTuple):
-    """A question and what the index found for it."""
+    """A question and its search result."""
 
     question: str
     result: SearchResult
 
 
 def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
-    """Make the origin of a change that the caller makes now."""
+    """Return the origin of a change that the caller makes now: a new id, the time, the actor and the interface used."""
     return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
 
 
 async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[dict[str, Any]]) -> Addition:
-    """Add files as `read_files` returns them, in place of earlier ones of their names, in one transaction; raises `files_same_name`."""
+    """Add files, as `read_files` returns them, in one transaction. Each replaces a file of the same name. Raises `files_same_name`."""
     names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -60,7 +60,7 @@ async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[d
 
 
 async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Upload) -> list[dict[str, Any]]:
-    """Read files in the bot's language, in a process of their own. Raises `files_missing`, or Refused with every fault of every file."""
+    """Read files in a child process; the bot's language is the default. Raises `files_missing`, or Refused with all faults of all files."""
     from chatsvc.services.knowledge import file_reading
 
     def work() -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str
 
 
 def from_file(file: dict[str, Any]) -> stored.FromFile:
-    """Return the entries, with new ids, and synonyms of a file as `file_reading` read it."""
+    """Convert a file that `read_files` has returned for the store. Its entries get new ids."""
     entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]
     return stored.FromFile(
         file["name"],
@@ -120,10 +120,10 @@ async def put(
     language: str | None = None,
     entry: str | None = None,
 ) -> Entry:
-    """Create an entry, or change the one of the id `entry`.
+    """Create an entry, or change the entry whose id is `entry`.
 
-    Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, then to that of its text, then to
-    the bot's.
+    Without `language` a changed entry keeps its language, and a new entry gets the one detected in its text, or else the bot's. Raises
+    `entry_not_found`, and `entry_invalid` with all faults.
     """
     written = draft(bot, question, answer, alt, language)
     if entry is None:
@@ -146,7 +146,7 @@ async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, ed
 
 
 def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
-    """Check the texts of an entry as those of a file. Raises `entry_invalid` with all faults. Lines count its phrasings."""
+    """Return an entry without an id from texts, checked like those of a file. Raises `entry_invalid`: a fault's line numbers a phrasing."""
     from chatsvc.language.language_detection import guess
 
     gathering = Gathering("")
@@ -194,7 +194,7 @@ async def show_change(services: Services, _: Caller, *, bot: Bot, change: str) -
 
 
 async def undo(services: Services, caller: Caller, *, bot: Bot, change: str) -> ChangeContent:
-    """Take a change back, as a change of its own; raises `change_not_found` and `change_not_undoable`."""
+    """Undo a change by a new change, and return the new one. Raises `change_not_found` and `change_not_undoable`."""
     origin = origin_of(services, caller)
     try:
         done = await changes.undo(services.db, bot.id, change, origin)
@@ -221,7 +221,7 @@ async def search(services: Services, _: Caller, *, bot: Bot, questions: Sequence
 
 
 class Piece(NamedTuple):
-    """A piece of a source, which becomes an entry. `before` is the entry that it changes, or is the same as."""
+    """A part of a source text that becomes one entry. `before` is the source's present entry with the same question, or None."""
 
     question: str
     answer: str
@@ -235,7 +235,7 @@ class Piece(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces of a source beside its present version: `removed` are the entries that none of them stands for."""
+    """Pieces of a source, compared with its present entries. `removed` are the present entries to which no piece corresponds."""
 
     source: str
     pieces: Sequence[Piece]
@@ -248,12 +248,12 @@ class Pieces(NamedTuple):
 
 
 async def split(services: Services, caller: Caller, *, bot: Bot, file: tuple[str, bytes] | Upload, source: str = "") -> Pieces:
-    """Split a file (name and content) as an import would, beside the present entries of its source.
+    """Split a file (name and content) into pieces, and compare them with the present entries of its source.
 
-    `source` is the name under which it is imported, by default that of the file. Raises `files_invalid` and `too_many_pieces`.
+    `source` is the name under which the file is imported; it defaults to the file's name. Raises `files_invalid` and `too_many_pieces`.
     """
     (read,) = await read_files(services, bot, file if callable(file) else [file])
-    entries: list[Any] = sorted(read["entries"], key=lambda entry: entry[5])  # as they stand in the text
+    entries: list[Any] = sorted(read["entries"], key=lambda entry: entry[5])  # in the order of the text
     if len(entries) > MOST_PIECES:
         raise refusals.too_many_pieces(count=len(entries), most=MOST_PIECES)
     pieces = [Piece(question, answer, language, tuple(alt)) for question, alt, answer, language, *_ in entries]
@@ -262,18 +262,18 @@ async def split(services: Services, caller: Caller, *, bot: Bot, file: tuple[str
 
 
 async def compare_pieces(services: Services, _: Caller, *, bot: Bot, source: str, pieces: Sequence[Piece]) -> Pieces:
-    """Find for each piece the present entry of its source with the same question."""
+    """Compare pieces with the present entries of a source. `before` of each piece becomes the entry with the same question."""
     present: dict[str, list[Entry]] = {}
     for entry in await stored.entries(services.db, bot.id):
         if entry.source == source:
             present.setdefault(entry.question, []).append(entry)
-    # Entries with the same question stand for each other in their order.
+    # Several pieces with the same question are matched with the entries in their order.
     compared = [piece._replace(before=present[piece.question].pop(0) if present.get(piece.question) else None) for piece in pieces]
     return Pieces(source, compared, [entry for left in present.values() for entry in left])
 
 
 def joined(pieces: Sequence[Piece], indexes: set[int]) -> list[Piece]:
-    """Join the pieces at some indexes with those above them."""
+    """Join each piece whose index is in `indexes` with the piece before it."""
     result: list[Piece] = []
     for index, piece in enumerate(pieces):
         if index not in indexes or not result:
@@ -295,9 +295,9 @@ async def import_pieces(
     keep: Sequence[str] = (),
     synonyms: Sequence[tuple[str, ...]] = (),
 ) -> FileChange:
-    """Import pieces as the entries of a source. Its earlier entries go, but for those of the ids in `keep`.
+    """Import pieces as the entries of a source. Its other entries are deleted, except those whose ids are in `keep`.
 
-    A changed text keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
+    An entry whose answer changes keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
     """
     gathering = Gathering(source, "piece", bot.language)
     for number, piece in enumerate(pieces, start=1):

@@ -1,4 +1,4 @@
-"""Cache of bots' search indexes, each built in a thread and kept until entries change."""
+"""Cache of bots' search indexes. Each is built in a thread, and dropped when the bot's knowledge changes."""
 
 import asyncio
 import ctypes
@@ -17,19 +17,19 @@ LARGE = 500  # entries from which on an index is built when the service starts
 
 
 class KnowledgeCache:
-    """Least-recently-used cache; concurrent callers wait for the same build.
+    """Least-recently-used cache of search indexes. Concurrent callers wait for the same build.
 
-    shared: other processes write to the store too, so that an index counts until the knowledge in the store has another version.
+    If `shared` is true, other processes write to the store too; an index is then valid while the bot's knowledge has the same version.
     """
 
     def __init__(self, db: Database, *, shared: bool = False) -> None:
         self._db, self._shared = db, shared
-        # Of bots: the version of the knowledge, and that of the account when it was read, which grows with it.
+        # bot id -> version of its knowledge, and version of its account at that time, which grows whenever the knowledge changes
         self._versions: dict[str, tuple[int, int | None]] = {}
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
     async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
-        """Load a bot's knowledge; raises StoreUnavailable. `settings`: the version of its account, where the caller has that of now."""
+        """Return a bot's index, built if necessary; raises StoreUnavailable. `settings` is its account's current version, if known."""
         before, read_with = self._versions.get(bot.id, (None, None))
         if self._shared and (settings is None or settings != read_with):
             # Read before the entries: an index that is newer than its version is built again, an older one is never kept.
@@ -47,7 +47,7 @@ class KnowledgeCache:
         return build.result() if build.done() else await asyncio.shield(build)
 
     async def warm(self, accounts: AccountCache) -> None:
-        """Build the large indexes, one after the other; raises StoreUnavailable."""
+        """Build the large indexes of active bots, one after the other; raises StoreUnavailable."""
         for bot_id in (await knowledge.large(self._db, LARGE))[:MOST_KEPT]:
             owner = await owners.account_of(self._db, "bot", bot_id, None)
             state = await accounts.account(owner) if owner else None

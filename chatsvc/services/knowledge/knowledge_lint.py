@@ -1,8 +1,8 @@
-"""Finds weak spots of a bot's knowledge: entries that are hidden, duplicate, or probably missed.
+"""Check of a bot's knowledge for weak entries: those that are hidden by others, duplicate, or probably missed by a search.
 
-Two passes take searches: whether a phrasing finds its own entry, and whether questions generated from an entry (`generated`) do. Each is
-limited to MOST_SEARCHED searches, taken from all entries in turn; the first one searches for every phrasing on request. 50,000 entries
-with 250,000 phrasings take some minutes, half of it for the index.
+One pass searches for the phrasings of each entry, another one for questions that are generated from the entry (`generated`). Each pass
+makes at most MOST_SEARCHED searches, spread over all entries; the first one searches for every phrasing on request. 50,000 entries with
+250,000 phrasings take some minutes, half of that time for building the index.
 """
 
 import re
@@ -61,7 +61,7 @@ def findings(
     everything: bool = False,
     progress: Progress = lambda *_: None,
 ) -> list[LintFinding]:
-    """Return all findings, worst first. `language` is the bot's, `progress` is called with the step, the amount done and the total."""
+    """Return all findings, worst first. `language` is the bot's. `progress` is called with the step, the amount done and the total."""
     results: list[LintFinding] = []
     for done, entry in enumerate(entries, start=1):
         results.extend(_alone(entry))
@@ -95,7 +95,7 @@ def _alone(entry: Entry) -> Iterator[LintFinding]:
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
-    """Yield pairs of entries that share a phrasing, their questions' words, or their answer."""
+    """Yield a finding for each pair of entries that share a phrasing, the words of their questions, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
     asked: dict[tuple[str, frozenset[str], frozenset[str]], Entry] = {}
     answered: dict[tuple[str, str], Entry] = {}
@@ -118,7 +118,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
 
 
 def _kinds(asked: Sequence[str]) -> frozenset[str]:
-    """Return the kinds of fact that words ask for: "When is the show?" is not "What is the show?"."""
+    """Return the kinds of fact that the words of a question ask for: "when" asks for a "clock", "price" for "money"."""
     return frozenset(filter(None, (kind_of(lexicon.shared().of_word(word)) for word in asked)))
 
 
@@ -127,7 +127,7 @@ def _pair(kind: str, entry: Entry, other: Entry, **facts: str) -> LintFinding:
 
 
 def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding | None:
-    """Return the finding of a search for one of an entry's own phrasings."""
+    """Search for one of an entry's own phrasings. Return a finding if another entry ranks first, or nearly as high."""
     # ranked as if the phrasing were none of the entry's own, which always finds it
     hits = [hit for hit in index.rank(phrasing, entry.language) if primary(hit.entry.language) == primary(entry.language)]
     if not hits:
@@ -144,7 +144,7 @@ def _searched(index: KnowledgeIndex, entry: Entry, phrasing: str) -> LintFinding
 
 
 def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object], progress: Progress) -> Iterator[LintFinding]:
-    """Yield the findings of searches for generated questions. Overlaps, and the entries that are most likely to be missed."""
+    """Search for the questions generated from each entry. Yield overlaps of entries, then the entries that are missed most often."""
     lists = [(entry, generated(entry)[: max(1, MOST_SEARCHED // len(entries))]) for entry in entries[:MOST_SEARCHED]]
     lost: list[tuple[float, Entry, list[str], int]] = []
     for done, (entry, questions) in enumerate(lists, start=1):
@@ -169,8 +169,8 @@ def _asked(index: Knowledge, entries: Sequence[Entry], known: Container[object],
 def generated(entry: Entry) -> list[str]:
     """Generate questions that visitors may ask about an entry.
 
-    From a short heading by the kinds of fact that the answer states ("how much is ..."); from the sentences of the answer by their
-    first telling words, if the entry has no other phrasings.
+    A short heading is put into question forms for the kinds of fact in the answer ("how much is ..."). If the entry has no other
+    phrasings, the first content words of each sentence of the answer are used too.
     """
     heading = entry.question.rstrip("?!. ")
     questions, heading_words = [heading], words(heading)

@@ -1,9 +1,9 @@
-"""Runs previews and checks of a whole knowledge in a child process: both sides.
+"""Child process for previews and checks of a bot's whole knowledge, and the parent's side of it.
 
-Visitors' messages lose no processor time to them.
+The work has a process of its own, so that it does not delay the replies to visitors.
 
 The parent writes one JSON object and closes the child's standard input; the child answers with lines of JSON: `["progress", step, done,
-of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.
+of]`, `["item", {...}]` for each result, and `["end"]`. If the output ends without `["end"]`, the work has failed.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class WorkFailed(Exception):
 async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[bytes] | None = None) -> list[dict[str, Any]]:
     """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process.
 
-    `lines` are written after the request, one by one.
+    `lines` are written to the child's standard input after the request, one by one.
     """
     try:
         child = await asyncio.create_subprocess_exec(
@@ -82,7 +82,7 @@ async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[byte
 
 
 def main() -> None:
-    """Do the work of one request: the child's entry point."""
+    """Process one request from standard input. This is the entry point of the child process."""
     os.nice(_NICER)
     work = json.loads(sys.stdin.buffer.readline())
     if work["kind"] == "site":
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def _compare_site(work: Mapping[str, Any], lines: Iterable[bytes]) -> None:
-    """Make the entries of a website's pages, compare them with the knowledge, and write the outcome and the packed draft."""
+    """Make entries from a website's pages, compare them with the knowledge, and write the outcome and the packed draft."""
     from chatsvc.domain import websites
 
     entries = _site_entries(lines, work["language"])
@@ -112,7 +112,7 @@ def _compare_site(work: Mapping[str, Any], lines: Iterable[bytes]) -> None:
 
 
 def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
-    """Make the entries of pages, each in the language of its text where that shows one."""
+    """Make entries from pages. The language of an entry is detected in a long enough text, and otherwise is the page's."""
     from chatsvc.domain import websites
     from chatsvc.language.language_detection import guess
 
@@ -121,13 +121,13 @@ def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
         url, packed = json.loads(line)
         content = websites.unpack(base64.b64decode(packed))
         if not content["reason"]:
-            # A page that does not name its language, and one whose template names another than it is written in.
+            # The page may not declare its language, or its template may declare another one.
             text = " ".join(value for kind, value in content["lines"] if kind == "line")
             del content["links"]
             pages.append((url, {**content, "language": guess(text) or content["language"]}))
     entries = []
     for entry in websites.entries_of(pages, default):
-        # Few words of another language on a page are names.
+        # A few words of another language on a page are usually names.
         text = f"{entry.question} {entry.answer}"
         language = guess(text) if len(text.split()) >= _ENOUGH_WORDS else None
         entries.append(entry._replace(language=language or entry.language))

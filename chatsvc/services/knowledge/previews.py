@@ -1,10 +1,10 @@
-"""Previews of changes to a bot's knowledge, of phrasings by a model too, and checks of it: in the background, and kept a while.
+"""Previews of changes to a bot's knowledge, and checks of the knowledge, computed in the background.
 
-A preview finds past questions that would get another answer, gain one or lose theirs, and tests that would fail. The engine is
-deterministic, so it is exact for a question asked at the start of a conversation. Each distinct question is searched for twice, in the
-knowledge before and after the change: 2 to 3 ms. knowledge_work.py does that in a child process.
+A preview lists past questions whose answer would change, appear or disappear, and tests that would fail. The engine is deterministic,
+so a preview is exact for a question asked at the start of a conversation. Each distinct question is searched for twice, in the
+knowledge before and after the change, in 2 to 3 ms. knowledge_work.py does this in a child process.
 
-A preview can be saved once somebody has looked at it. All is in memory, bounded, and gone with the process.
+A previewed change can then be saved. The results are in memory only, limited in number, and lost when the process ends.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class PastQuestion(NamedTuple):
-    """A visitor's question. From a conversation ("asked"), from those without an answer ("unanswered"), or a phrasing of an entry."""
+    """A question to ask in a preview. Its `origin` is "asked" (in a conversation), "unanswered" or "phrasing" (of an entry)."""
 
     text: str
     origin: str
@@ -73,7 +73,7 @@ class PastQuestion(NamedTuple):
 
 
 class AnswerChange(NamedTuple):
-    """A question whose answer changes. `before` and `after` are questions of the answering entries, None without an answer."""
+    """A question whose answer changes. `before` and `after` are the questions of the entries that answer it, or None without an answer."""
 
     kind: str
     question: str
@@ -86,7 +86,7 @@ class AnswerChange(NamedTuple):
 
 
 async def past_questions(services: Services, bot: Bot) -> list[PastQuestion]:
-    """List visitors' questions to a bot, the newest first, and those without an answer."""
+    """List the questions in a bot's conversations, the newest first, and after them its unanswered questions."""
     misses = await unanswered.most_frequent(services.db, bot.account_id, MOST_QUESTIONS, bot_id=bot.id)
     asked = [PastQuestion(text, "asked", times) for text, times in await conversations.questions(services.db, bot.id, MOST_QUESTIONS)]
     return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:MOST_QUESTIONS]
@@ -102,9 +102,9 @@ def changes(
     phrasings: bool = True,
     now_ms: int = 0,
 ) -> tuple[list[AnswerChange], list[BotTestOutcome]]:
-    """Compare two versions of a bot's knowledge: the answers that change, worst first, and the tests that fail after it alone.
+    """Compare two versions of a bot's knowledge. Return the answers that change, worst first, and the tests that only fail in the second.
 
-    Past questions are asked, and with `phrasings` those of all entries.
+    `questions` are asked in both versions. If `phrasings` is true, the phrasings of all entries are asked too.
     """
     from chatsvc.engines.knowledge import questions as judged
     from chatsvc.language.folding import words
@@ -113,7 +113,7 @@ def changes(
         entries = [*before.entries, *after.entries]
         questions = [*questions, *(PastQuestion(text, "phrasing", 1) for entry in entries for text in (entry.question, *entry.alt))]
     asked: dict[str, PastQuestion] = {}
-    for question in questions:  # those of the same folded words are one, asked as often as all of them
+    for question in questions:  # questions of the same folded words are counted as one
         key = " ".join(words(question.text))
         first = asked.get(key)
         asked[key] = first._replace(times=first.times + (question.origin != "phrasing" and question.times)) if first else question
@@ -136,10 +136,11 @@ def changes(
 
 @dataclass
 class Computation:
-    """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind.
+    """A computation over a bot's knowledge. Its `state` is "running", "done" or "failed"; `counts` has the number of results by kind.
 
-    `questions` are past questions, or the phrasings of the `entries` that are checked. A preview holds what it is about: an entry to write,
-    one to remove, a website, files as they were read, or new phrasings. `broken` are outcomes of tests that the change would let fail.
+    `questions` is the number of past questions, or of phrasings of the `entries` that are checked. A preview also has the change: an
+    entry to write (`entry`), an entry to remove (`removed`), a website, files, or entries with new phrasings (`phrased`). `broken` are
+    outcomes of tests that fail after the change.
     """
 
     id: str
@@ -167,7 +168,7 @@ class Computation:
         self.step, self.done, self.of = step, done, of
 
     def take(self, items: list[dict[str, Any]]) -> None:
-        """Take the outcome of a check, or of a comparison."""
+        """Store the items that the child process has returned: findings of a check, or the results of a preview."""
         if self.kind == "lint":
             self.findings = [LintFinding(**item) for item in items]
             self.counts = Counter(finding.kind for finding in self.findings)
@@ -179,7 +180,7 @@ class Computation:
 
 
 class Computations:
-    """The computations of a process, the oldest evicted first, with a share of the slots for each account."""
+    """Registry of the computations of this process. The oldest is evicted first; each account may use a share of the slots."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -191,7 +192,7 @@ class Computations:
         return computation if computation and computation.bot_id == bot_id else None
 
     async def run(self, account_id: str, computation: Computation, work: Work) -> Computation:
-        """Start a computation and wait a moment for it; without a service, until it ends. `work` may be a function that prepares it."""
+        """Start a computation and wait a few seconds, or for its end if no service runs. `work` may be a function that returns the work."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
@@ -230,7 +231,10 @@ async def begin(
     entry: str | None = None,
     files: Sequence[dict[str, Any]] | None = None,
 ) -> Computation:
-    """Preview a change: files, a written entry (`question`), or the removal of `entry`. Raises `entry_invalid` and `entry_not_found`."""
+    """Begin to preview a change: added `files`, a written entry (`question`), or the removal of `entry`.
+
+    Raises `entry_invalid`, `entry_not_found` and `nothing_to_change`.
+    """
     before = await stored.whole(services.db, bot.id)
     if files is not None:
         added = await services.offload(lambda: [knowledge.from_file(file) for file in files])
@@ -249,7 +253,7 @@ async def begin(
 
 
 async def compare(services: Services, bot: Bot, before: Whole, after: Whole, *, phrasings: bool = True, **draft: Any) -> Computation:
-    """Begin to compare two versions of a bot's knowledge by its past questions and, with `phrasings`, those of all entries."""
+    """Begin to compare two versions of a bot's knowledge by past questions. If `phrasings` is true, compare by entries' phrasings too."""
     past = await past_questions(services, bot)
     work = work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=phrasings)
     computation = Computation(str(uuid.uuid4()), bot.id, "preview", questions=len(past), **draft)
@@ -257,7 +261,7 @@ async def compare(services: Services, bot: Bot, before: Whole, after: Whole, *, 
 
 
 def work_of(kind: str, bot: Bot, *versions: Whole, **given: object) -> Mapping[str, Any]:
-    """Return the work on versions of a bot's knowledge, for knowledge_work.py."""
+    """Return a request for the child process in knowledge_work.py, with one or two versions of a bot's knowledge."""
     return {"kind": kind, "bot": bot._replace(instructions=None, description=None)._asdict(), "versions": versions, **given}
 
 
@@ -270,7 +274,7 @@ async def show(services: Services, _: Caller, *, bot: Bot, preview: str) -> Comp
 
 
 async def lint(services: Services, _: Caller, *, bot: Bot, everything: bool = False) -> Computation:
-    """Check a bot's knowledge for weak entries, in the background. `everything` searches for every phrasing, not only for a sample."""
+    """Check a bot's knowledge for weak entries in the background. If `everything` is true, every phrasing is searched for, not a sample."""
     whole = await stored.whole(services.db, bot.id)
     computation = Computation(str(uuid.uuid4()), bot.id, "lint", entries=len(whole.entries))
     computation.questions = sum(1 + len(entry.alt) for entry in whole.entries)
@@ -278,7 +282,7 @@ async def lint(services: Services, _: Caller, *, bot: Bot, everything: bool = Fa
 
 
 class Phrased(NamedTuple):
-    """The number of entries that got phrasings, and of the phrasings."""
+    """The number of entries of a bot that got new phrasings, and the number of new phrasings."""
 
     bot: str
     entries: int
@@ -286,10 +290,10 @@ class Phrased(NamedTuple):
 
 
 async def phrase(services: Services, caller: Caller, *, bot: Bot, tier: str | None = None) -> Computation:
-    """Let a model write phrasings for a bot's entries, in the background. `knowledge.preview_show` shows the draft and its preview.
+    """Let a model write phrasings for a bot's entries in the background. The operation `knowledge.preview_show` shows the result.
 
-    Without `tier` the bot's own tier writes them if it has a model, else the first one that has. Raises `tier_unknown` and
-    `model_missing`, and `trial_account_inactive` where the account may not send messages.
+    Without `tier` the bot's own tier is used if it has a model, or else the first tier that has one. Raises `tier_unknown`,
+    `model_missing`, and `trial_account_inactive` if the account may not send messages.
     """
     state = await accounts.resolve(services, caller, bot.account_id)
     chosen = _tier(services, bot, tier)
@@ -309,7 +313,7 @@ async def phrase(services: Services, caller: Caller, *, bot: Bot, tier: str | No
 
 
 async def apply_phrasings(services: Services, caller: Caller, *, bot: Bot, preview: str) -> Phrased:
-    """Add the phrasings of a draft to the entries that still exist; raises `preview_not_found`."""
+    """Add the phrasings that a model has written to the entries that still exist; raises `preview_not_found`."""
     computation = await show(services, caller, bot=bot, preview=preview)
     done = Phrased(bot.id, 0, 0)
     known = {entry.id: entry for entry in await stored.entries(services.db, bot.id)}
@@ -333,7 +337,7 @@ def _tier(services: Services, bot: Bot, name: str | None) -> Tier:
 async def _written(
     services: Services, state: AccountState, bot: Bot, tier: Tier, entries: Sequence[Entry], computation: Computation
 ) -> list[Entry]:
-    """Ask the model for the phrasings of all entries, and count what it costs. A batch that fails is left out."""
+    """Ask the model for phrasings of all entries, and count the cost. A batch that fails is left out."""
     engine, phrased = cast("AnthropicEngine", services.engines[tier.engine]), list[Entry]()
     for start in range(0, len(entries), _BATCH_ENTRIES):
         computation.report("asking the model", start, len(entries))

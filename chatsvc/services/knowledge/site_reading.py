@@ -1,7 +1,7 @@
-"""Reading of websites in the background: fetch page by page, parse in a child process, compare, and keep the draft or apply it.
+"""Reading of websites in the background: fetch page by page, parse in a child process, compare, and store the draft or apply it.
 
-The pages that were fetched are saved as they come, so that a reading that was interrupted goes on where it was. The knowledge changes
-only in the one transaction that applies a draft.
+Fetched pages are saved in batches, so that an interrupted reading continues where it stopped. The knowledge only changes in the
+transaction that applies a draft.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _ACTOR = Actor("user", "", "website")
 
 
 class _ReadingFailed(Exception):
-    """A reading ends without a draft; `code` says why."""
+    """A reading has failed and makes no draft. `code` is the reason."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -59,10 +59,10 @@ class SiteReadings:
         self._services = services
         self._slots = background.WorkPool(AT_A_TIME, SHARE)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._begun: set[str] = set()  # readings whose beginning this process has counted
+        self._begun: set[str] = set()  # ids of sites whose present reading this process has counted as an attempt
 
     def start(self, site_id: str) -> asyncio.Task[None]:
-        """Start a reading whose site says that it is being read, unless it runs."""
+        """Start the reading of a site in state "reading" unless this process runs it already. Return its task."""
         task = self._tasks.get(site_id)
         if task is None or task.done():
             task = self._tasks[site_id] = background.start("reading of a website", self._run(site_id))
@@ -98,7 +98,7 @@ class SiteReadings:
                 log.error("the reading of a website is interrupted: %s", fault)
 
     async def close(self) -> None:
-        """Interrupt the readings; the next start continues them."""
+        """Interrupt the readings. They continue when the service starts again."""
         await background.cancel(*self._tasks.values())
         with suppress(StoreUnavailable):
             await stored.forget_attempts(self._services.db, list(self._begun))
@@ -119,7 +119,7 @@ class _Reading:
         self._follows_links = True
 
     async def run(self) -> None:
-        """Read the site and write the outcome."""
+        """Read the site and store the outcome. Apply the draft unless the site is reviewed by a person."""
         services, site = self._services, self._site
         counts: dict[str, int] | None = None
         try:
@@ -133,7 +133,7 @@ class _Reading:
         except StoreUnavailable:
             raise
         except Exception:
-            # Else the site would be read again and again.
+            # Without an outcome the site would be read again and again.
             log.exception("the website %s could not be read", site.url)
             outcome = SiteOutcome("failed", "unreadable", site.changes)
         await self.finish(outcome, counts)
@@ -143,13 +143,13 @@ class _Reading:
             services.knowledge.invalidate(site.bot_id)
 
     async def finish(self, outcome: SiteOutcome, counts: dict[str, int] | None = None) -> None:
-        """Write the outcome, and when the site is read again."""
+        """Store the outcome, and the time of the next reading."""
         now, days = self._services.clock(), self._site.every_days
         due_at = now + _DAY_MS * (1 if outcome.reason else days) if days and outcome.reason != "interrupted" else None
         await stored.finish(self._services.db, self._site, outcome, now, due_at, counts)
 
     async def _look_for_pages(self) -> None:
-        """Read robots.txt and the sitemaps. A site without a sitemap is walked along its links."""
+        """Read robots.txt and the sitemaps. Pages of a site without a sitemap are discovered by their links."""
         may_move = self._site.read_at is None and not self._known and websites.www_twin(urlsplit(self._site.url).hostname or "") is not None
         await self._read_robots(may_move=may_move)
         if may_move and self._robots.allows(self._site.url):
@@ -175,7 +175,7 @@ class _Reading:
         self._follows_links = len(self._waiting) <= 1
 
     async def _move_to(self, url: str) -> bool:
-        """Move the site to the host of an address, which is its bare domain's www or the other way round. Report whether it moved."""
+        """Change the site's address to the host of `url`, its domain with or without "www.". Return whether the address changed."""
         site, host = self._site, urlsplit(url)
         url = urlunsplit(urlsplit(site.url)._replace(scheme=host.scheme, netloc=host.netloc))
         if host.netloc == urlsplit(site.url).netloc or not await stored.move(self._services.db, site, url):
@@ -199,7 +199,7 @@ class _Reading:
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
 
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
-        """Note addresses of pages, each with whether robots.txt allows it."""
+        """Queue new links. Each is the address of a page, and whether robots.txt allows it."""
         for url, allowed in links:
             if url not in self._seen and len(self._seen) < websites.MOST_LINKS:
                 self._seen.add(url)
@@ -208,7 +208,7 @@ class _Reading:
                     self._forbidden.add(url)
 
     async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
-        """Read files in a child process, and keep the budget of the reading."""
+        """Parse files in a child process. It returns at most as many links as the limit of the reading leaves."""
         site = self._site
         patterns = {"include": list(site.include), "exclude": list(site.exclude), "rules": self._robots.rules}
         request = {"url": site.url, **patterns, "links": websites.MOST_LINKS - len(self._seen)}
@@ -254,16 +254,16 @@ class _Reading:
         await self._save(batch, files)
 
     async def _stored(self, page: SitePage) -> list[GivenFile]:
-        """Return the stored content of a page whose links are followed."""
+        """Return the stored content of a page as a file, so that its links can be followed. Return none if links are not needed."""
         if not self._follows_links or not page.has_content:
             return []
         return [GivenFile(url, packed, "stored") for url, packed in await stored.contents(self._services.db, self._site.id, [page.url])]
 
     async def _read_page(self, url: str, known: SitePage | None) -> tuple[SitePage, tuple[bytes, str] | None]:
-        """Fetch one page. Return it, with its bytes and charset where they have to be parsed."""
+        """Fetch one page. Return it, and its bytes and charset if they have to be parsed."""
         read_at = self._site.started_at
         self._fetched += 1
-        # A page that failed the last time is read anew: its reason is no longer that of its content.
+        # A page that failed the last time is fetched without validators: its stored reason does not describe its content.
         validators = (known.etag, known.modified) if known and known.has_content and known.state != "failed" else ()
         try:
             answer = await self._fetch(url, *validators)
@@ -294,13 +294,13 @@ class _Reading:
         return page, (answer.body, answer.charset)
 
     def _failed(self, url: str, known: SitePage | None, code: str) -> SitePage:
-        """Return a page that failed this time; its earlier content stays. Without its first page a site is down."""
+        """Return a page marked as failed, with its earlier content. Raise _ReadingFailed for the first page of the site."""
         if url == self._site.url:
             raise _ReadingFailed(code)
         return (known or SitePage(url, "failed"))._replace(state="failed", reason=code, read_at=self._site.started_at)
 
     async def _save(self, batch: list[SitePage], files: list[GivenFile]) -> None:
-        """Read the files of a batch, save its pages, and note their links."""
+        """Parse the files of a batch, save its pages, and queue their links."""
         results = dict(zip([file.name for file in files], await self._parse(files), strict=True)) if files else {}
         read = {file.name for file in files if file.kind == "page"}
         for index, page in enumerate(batch):
@@ -319,14 +319,14 @@ class _Reading:
         await stored.save_pages(self._services.db, self._site, batch, self._done, of)
 
     async def _fetch(self, url: str, *validators: str | None, may_move: bool = False) -> FetchedPage:
-        """Fetch at most one page in each pause."""
+        """Fetch a page, after a pause since the last request to the site."""
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self._next_at - loop.time())
         self._next_at = loop.time() + self._pause_s
         return await self._services.website.fetch(url, *validators, may_move=may_move)
 
     async def _compared(self) -> tuple[SiteOutcome, dict[str, int]]:
-        """Compare the site with the knowledge. Return the outcome, and how many entries each page has. Raises _ReadingFailed."""
+        """Compare the site with the knowledge. Return the outcome, and the number of entries of each page. Raises _ReadingFailed."""
         services, site = self._services, self._site
         bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
         applied = await stored.applied(services.db, site.id)
@@ -352,9 +352,9 @@ class _Reading:
         return SiteOutcome("review" if site.review else "idle", None, changes, draft), counts
 
     async def _packed_pages(self, pages: dict[str, SitePage]) -> AsyncIterator[bytes]:
-        """Stream the contents of pages from the store, a few at a time.
+        """Yield the stored contents of pages as lines of JSON, reading a few pages at a time.
 
-        They come in one order each time: of a text that several pages have, the first one is the source.
+        The order of pages is the same each time, since the first page with a text becomes the source of its entry.
         """
         urls = sorted(url for url, page in pages.items() if page.has_content)
         left = websites.MOST_CONTENT

@@ -1,4 +1,4 @@
-"""Websites of bots: add, list, show, read again (site_reading.py), apply or discard what a reading has made, remove."""
+"""Websites of bots: add, list, show, read again (site_reading.py), apply or discard the draft of a reading, remove."""
 
 import asyncio
 import uuid
@@ -27,7 +27,7 @@ _MOST_QUESTIONS = 20
 
 
 class ShownSite(NamedTuple):
-    """A site with pages, draft and visitors' questions without an answer. `edited`: by a person, each with the site's text."""
+    """A site with its pages, its draft and unanswered questions. `edited` are entries that a person changed, each with the site's text."""
 
     site: Site
     bot: Bot
@@ -82,12 +82,12 @@ async def _resolve(services: Services, caller: Caller, site_id: str) -> tuple[Bo
 
 
 async def state(services: Services, caller: Caller, *, site: str) -> Site:
-    """Show a website alone, with the progress of its reading; raises `site_not_found`."""
+    """Show a website with the progress of its reading, without its pages; raises `site_not_found`."""
     return (await _resolve(services, caller, site))[1]
 
 
 async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
-    """Show a website with its pages and the draft that waits; raises `site_not_found`."""
+    """Show a website with its pages and its draft; raises `site_not_found`."""
     chatbot, website = await _resolve(services, caller, site)
     pages = await stored.pages(services.db, website.id)
     applied = await stored.applied(services.db, website.id)
@@ -99,7 +99,7 @@ async def show(services: Services, caller: Caller, *, site: str) -> ShownSite:
 
 
 async def sync(services: Services, caller: Caller, *, site: str) -> Site:
-    """Begin to read a website again, unless that is under way. Without a service, return when it is read."""
+    """Begin to read a website again, unless it is being read. If no service runs, wait for the end of the reading."""
     _, website = await _resolve(services, caller, site)
     await stored.begin(services.db, website.id, services.clock())
     reading = services.part(SiteReadings).start(website.id)
@@ -116,7 +116,7 @@ async def _draft(services: Services, site: Site) -> list[SiteEntry]:
 
 
 async def preview(services: Services, caller: Caller, *, site: str) -> Computation:
-    """Begin to ask the past questions before and after the draft of a website; raises `site_without_draft`."""
+    """Begin a preview of the draft of a website, with past questions; raises `site_without_draft`."""
     chatbot, website = await _resolve(services, caller, site)
     draft, applied = await _draft(services, website), await stored.applied(services.db, website.id)
     before = await knowledge.whole(services.db, chatbot.id)
@@ -126,7 +126,7 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
         return before._replace(entries=websites.changed_entries(before.entries, difference))
 
     after = await services.offload(change)
-    # Not the phrasings: with the entries of a site, hundreds come and go.
+    # Phrasings are left out, since a draft may add and remove hundreds of them.
     return await previews.compare(services, chatbot, before, after, phrasings=False, site=website)
 
 

@@ -1,4 +1,7 @@
-"""Unanswered questions, without personal data, in groups of similar ones, each of which becomes an entry or phrasings of one."""
+"""Unanswered questions of visitors, stored without personal data in groups of similar questions.
+
+The team turns a group into a new entry, or adds its wordings to an entry.
+"""
 
 import asyncio
 import logging
@@ -48,7 +51,7 @@ MOST_LISTED = 500  # groups
 
 
 async def note(services: Services, bot: Bot, message: SendMessage, channel: str) -> None:
-    """Store the question of a message without personal data, in its group. A fault here does not change the message's outcome."""
+    """Store the question of a message without personal data, in a group of similar questions. Errors are logged, not raised."""
     try:
         async with asyncio.timeout(_TIMEOUT_S):
             earlier: list[str] = []  # what the visitor wrote before in this conversation, newest first
@@ -63,12 +66,12 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
             group_id = await _group_to_join(services, bot.id, question.wording, question.language, bot.account_id)
             visitor = (channel, message.user_id) if message.user_id is not None else None
             await stored.note(services.db, bot.id, question._replace(visitor=visitor, group_id=group_id), services.clock())
-    except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
+    except Exception as fault:  # noqa: BLE001  # the message is processed all the same
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 
 
 def _question(text: str, bot: Bot, language: str | None, earlier: Sequence[str]) -> stored.AskedQuestion | None:
-    """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
+    """Return the question to store, or None for a message that needs no entry: an answer, a number, a greeting, an insult or a name."""
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
     from chatsvc.language.values import read
@@ -82,7 +85,7 @@ def _question(text: str, bot: Bot, language: str | None, earlier: Sequence[str])
 
 
 async def _group_to_join(services: Services, bot_id: str, question: str, language: str, account_id: str) -> int | None:
-    """Return the group whose first question is most like this one; None if none is like it."""
+    """Return the id of the group whose first question is most similar, or None if no group is similar enough."""
     groups = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
     if not groups:
         return None
@@ -97,7 +100,7 @@ async def _group_to_join(services: Services, bot_id: str, question: str, languag
 
 
 def is_question(question: str, language: str) -> bool:
-    """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
+    """Return whether a masked message may become an entry. Insults, names, dates and remainders of contact data may not."""
     from chatsvc.engines.knowledge import questions
 
     if not questions.needs_answer(question, primary(language)):
@@ -116,11 +119,11 @@ def _is_name(text: str) -> bool:
 
 
 def without_personal_data(text: str, country: str, language: str | None = None, names: frozenset[str] = frozenset()) -> str:
-    """Replace names, e-mail addresses and telephone numbers by an ellipsis. `names` are the folded words of names told before."""
+    """Replace names, e-mail addresses and telephone numbers by an ellipsis. `names` are folded words of names given earlier."""
     from chatsvc.language.contacts import mask_contacts
     from chatsvc.language.values import read
 
-    # Longer than what is kept: a number that the cut would divide is found whole.
+    # The text is longer than the stored part, so that a number at the cut is found as a whole.
     question = text[: 2 * MOST_CHARACTERS]
     for _ in range(_MOST_MASKED):
         values = read(question, now=_ANY_TIME, language=language, country=country)
@@ -133,7 +136,7 @@ def without_personal_data(text: str, country: str, language: str | None = None, 
 
 
 def _without_names(text: str, names: frozenset[str]) -> str:
-    """Mask given names, and unknown capitalised words beside contact data or a closing."""
+    """Mask names, and unknown capitalised words beside a masked word or behind a closing such as "regards"."""
     from chatsvc.language.folding import fold
     from chatsvc.language.names import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
 
@@ -175,7 +178,7 @@ async def mask(services: Services) -> None:
 
 
 class Cleared(NamedTuple):
-    """The number of questions deleted of a bot."""
+    """The number of questions of a bot that were deleted."""
 
     bot: str
     questions: int
@@ -184,9 +187,9 @@ class Cleared(NamedTuple):
 async def groups(
     services: Services, _: Caller, *, bot: Bot, limit: int = 20, answered: bool | None = None
 ) -> list[tuple[UnansweredGroup, Hit | None]]:
-    """List a bot's unanswered questions in groups, most frequent first, each with the nearest entry.
+    """List the groups of a bot's unanswered questions, most frequent first, each with the nearest entry.
 
-    Only those that the knowledge has `answered` by now, or not.
+    `answered` selects the groups that the knowledge answers by now (True) or still does not answer (False).
     """
     index = await services.knowledge.of(bot)
     shown = await listed(services, bot, max(1, min(limit, MOST_LISTED)), answered=answered)
@@ -209,9 +212,9 @@ async def page(
     limit: int = PAGE,
     after: str | None = None,
 ) -> ResultPage[UnansweredGroup]:
-    """List a page of groups as `groups` does, only those with all words of `q`. Raises `position_invalid`.
+    """List one page of groups, most frequent first. `q` selects groups with all of its words. Raises `position_invalid`.
 
-    `question` selects the group of that number; raises `question_not_found`.
+    `question` selects the group of the question with this number, and raises `question_not_found`. `answered` is as in `groups`.
     """
     from chatsvc.language.folding import words
 
@@ -235,7 +238,10 @@ async def listed(
     words: Sequence[str] = (),
     group_id: int | None = None,
 ) -> list[UnansweredGroup]:
-    """List groups. Of those that would be shown, the undecided ones are decided now and for good, until the knowledge changes again."""
+    """List groups of unanswered questions, and search whether the knowledge answers them by now.
+
+    The result of the search is stored, and valid until the knowledge changes.
+    """
     index = await services.knowledge.of(bot)
     change = await knowledge_changes.last(services.db, bot.id)
     rows: list[UnansweredGroup] = []
@@ -268,26 +274,26 @@ async def _group_of(services: Services, bot: Bot, question: int) -> int:
 
 
 async def answer(services: Services, _: Caller, *, bot: Bot, question: int) -> UnansweredGroup:
-    """Return the group of a question, whose wordings become those of a new entry; raises `question_not_found`."""
+    """Return the group of a question, whose wordings are to be used in a new entry; raises `question_not_found`."""
     group_id = await _group_of(services, bot, question)
     (group,) = await stored.groups(services.db, bot.id, 1, MOST_SHOWN, group_id=group_id)
     return group
 
 
 async def add_to(services: Services, caller: Caller, *, bot: Bot, question: int, entry: str) -> Entry:
-    """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
+    """Add the wordings of a question's group to an entry as phrasings; raises `question_not_found` and `entry_not_found`."""
     group = await answer(services, caller, bot=bot, question=question)
     return await knowledge.add_phrasings(services, caller, bot, entry, group.asked)
 
 
 async def forget(services: Services, _: Caller, *, bot: Bot, question: int | None = None) -> Cleared:
-    """Delete all unanswered questions of a bot, or the group of one."""
+    """Delete all unanswered questions of a bot, or only the group of the question with number `question`."""
     group_id = None if question is None else await _group_of(services, bot, question)
     return Cleared(bot.id, await stored.clear(services.db, bot.id, group_id))
 
 
 def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQuestion]:
-    """Sum questions of bots by group, the most frequent ones first, whether the knowledge answers them by now or not."""
+    """Sum up questions by group, and return the most frequent groups. The knowledge may answer some of them by now."""
     by_group: dict[tuple[str, int], MissedQuestion] = {}
     for question in questions:
         first = by_group.get((question.bot_id, question.group_id))

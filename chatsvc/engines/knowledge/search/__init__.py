@@ -1,1 +1,1 @@
-"""Search in a bot's knowledge: its sections by words and topics, their facts by what a question asks for, and one calibrated number."""
+"""Search in a bot's knowledge: find entries by words and topics, judge their facts, and compute a calibrated confidence."""

@@ -1,7 +1,7 @@
 """Term statistics of a bot's entries: features by number, document frequencies, postings of words and of topics.
 
 A feature is a short string whose first letter gives its kind: "s" a stem, "r" the beginning of a word, "c" a concept of the lexicon.
-Flat arrays keep fifty thousand entries in about a hundred megabytes with their texts.
+Flat arrays are used, so that 50,000 entries with their texts need about 100 MB.
 """
 
 import math
@@ -40,7 +40,7 @@ def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
 
 
 class Postings:
-    """Map of feature numbers to (entry number, weight)."""
+    """Inverted index that maps a feature's number to the entries with the feature, as pairs of (entry number, weight)."""
 
     def __init__(self, entries: int) -> None:
         self._type = "H" if entries <= _SMALL else "I"
@@ -56,7 +56,7 @@ class Postings:
             roots.append(int(math.sqrt(weight) * _UNIT + 0.5))
 
     def accumulate(self, query: Iterable[tuple[int, float]], budget: int = _BUDGET) -> dict[int, float]:
-        """Return the dot product of the query with each entry, within the budget of postings."""
+        """Return the dot product of the query with each entry. At most `budget` postings are read, those of rare features first."""
         scores: dict[int, float] = {}
         left, known = budget, [(feature, weight) for feature, weight in query if feature in self._holders]
         for feature, weight in sorted(known, key=lambda pair: (len(self._holders[pair[0]][0]), pair[0])):
@@ -96,11 +96,11 @@ class Corpus:
             self.topics.put(number, about.items())
 
     def apart(self, word: str) -> tuple[str, ...]:
-        """Return a word, or the two that the entries write in its place."""
+        """Return the word, or two words if the entries only have it split ("day", "care" for "daycare")."""
         return (word,) if "s" + stem(word) in self.numbers else self._pairs.get(word, (word,))
 
     def _read(self, entry: Entry) -> tuple[Counter[int], int]:
-        """Count the phrasings with each feature (0 for a stem that only the answer has), and the phrasings."""
+        """Count the phrasings with each feature, and all phrasings. A stem that only the answer has counts 0."""
         counts: Counter[int] = Counter()
         texts = [entry.question, *entry.alt]
         if not entry.alt or facts.heading_of(entry):  # of a section the sentences of the answer are phrasings too

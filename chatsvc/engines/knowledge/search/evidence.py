@@ -1,4 +1,4 @@
-"""Evidence that a fact of an entry answers a question: a few figures, their fitted weights, and one calibrated number."""
+"""Evidence that a fact of an entry answers a question: numeric features, their fitted weights, and a calibrated confidence."""
 
 import math
 from collections import Counter
@@ -56,7 +56,7 @@ Vocabulary = frozenset[str]
 
 
 class QuestionTerm(NamedTuple):
-    """A word of a question that says something."""
+    """A content word of a question, with its weight and meanings."""
 
     word: str
     weight: float
@@ -69,7 +69,7 @@ class QuestionTerm(NamedTuple):
 
 
 class PreparedPart(NamedTuple):
-    """A fact with what it is judged by."""
+    """A fact of an entry, with the vocabularies and vectors by which it is judged."""
 
     part: ReadFact
     own: Vocabulary
@@ -88,7 +88,7 @@ class PreparedEntry:
 
 
 class Question(NamedTuple):
-    """A question as its candidates are judged by it."""
+    """An analysed question, with which candidates are compared."""
 
     terms: tuple[QuestionTerm, ...]
     letters: frozenset[str]
@@ -126,12 +126,12 @@ SURE, BIAS = tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS), float(_
 
 
 def kind_of(concepts: Collection[str]) -> str:
-    """Return the kind of amount that a word of these concepts asks for, or "". "kaça kadar" asks for a time, not for a price."""
+    """Return the kind of amount that a word with these concepts asks for ("money" for "price"), or "" if none."""
     return next((kind for concept, kind in _KINDS.items() if concept in concepts), "")
 
 
 def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> Vocabulary:
-    """Return what some texts explain: stems, concepts, and beginnings of words."""
+    """Return the vocabulary of texts: stems, beginnings of words, and concepts. It explains words of a question."""
     held: set[str] = set()
     for text in texts:
         tokens = words(text)
@@ -159,7 +159,7 @@ def features(tokens: Sequence[str], lexicon: Lexicon) -> list[str]:
 
 
 def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
-    """Read the facts of an entry, and what each is judged by."""
+    """Read the facts of an entry, and compute the vocabularies and vectors by which they are judged."""
     model, phrasings = topics.shared(), (entry.question, *entry.alt[:_PHRASINGS])
     title = vocabulary(phrasings, lexicon)
     prepared, parts = [], facts.parts_of(entry)
@@ -176,7 +176,7 @@ def prepare(entry: Entry, lexicon: Lexicon) -> PreparedEntry:
 
 
 def strength(term: QuestionTerm, held: Vocabulary) -> float:
-    """Return from 0 to 1 how well a vocabulary explains a word."""
+    """Return how well a vocabulary explains a word of a question, from 0 to 1."""
     own = term.keys
     if own[0] in held:
         return SAME
@@ -189,7 +189,7 @@ def strength(term: QuestionTerm, held: Vocabulary) -> float:
 
 
 def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[str] = frozenset()) -> float:
-    """Return the share of a question's words that a vocabulary explains, by their weights."""
+    """Return the weighted share of a question's words that a vocabulary explains. A word that asks for one of `kinds` counts too."""
     total = met = 0.0
     for term in terms:
         total += term.weight
@@ -200,7 +200,7 @@ def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[
 
 
 def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, float, float]) -> tuple[tuple[float, ...], ...]:
-    """Return the evidence of each fact of an entry. `ranked` is its share of the best score, its score, and the likeness of its topics."""
+    """Return the evidence of each fact of an entry. `ranked` is its share of the best score, its score, and its topics' similarity."""
     given = frozenset(key for term in question.terms for key in term.keys)
     reach = given.union(*(term.meanings for term in question.terms))  # all by which a vocabulary may explain a word
     asked, shares = question.kinds, dict[tuple[Vocabulary, frozenset[str]], float]()
@@ -238,7 +238,7 @@ def score(evidence: Sequence[float]) -> float:
 
 
 def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...]:
-    """Return the signs that the first candidate is right."""
+    """Return the values of SIGNS, from which the confidence in the first candidate is computed."""
     first = judged[0]
     grown = [math.exp(min(30.0, entry.score - first.score)) for entry in judged]
     ahead = first.score - judged[1].score if len(judged) > 1 else _AHEAD

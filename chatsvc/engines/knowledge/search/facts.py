@@ -1,6 +1,6 @@
 """Facts of an entry: its sentences, list items, table rows and columns, each under its headings.
 
-A fact is what a visitor is told: "Instrument hire, per month: Guitar £10", "Deposit: economy 5,000 TL, medium 7,500 TL".
+A fact is a short text that answers a question: "Instrument hire, per month: Guitar £10", "Deposit: economy 5,000 TL, medium 7,500 TL".
 """
 
 import re
@@ -55,7 +55,7 @@ _AFTER_ORDINALS, _LEANING = _FILE.words("after_ordinals"), _FILE.words("leaning"
 
 
 class ReadFact(NamedTuple):
-    """A fact with what it is searched by: its own words, those of its headings, and the kinds of amounts in it."""
+    """A fact with the data by which it is found: its own words, those of its headings, and the kinds of amounts in it."""
 
     fact: Fact
     own: str
@@ -72,7 +72,7 @@ def kinds_of(text: str) -> frozenset[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences and lines. A full stop behind an abbreviation, an initial or an ordinal ends none."""
+    """Split a text into sentences and lines. A full stop behind an abbreviation, an initial or an ordinal does not end a sentence."""
     parts: list[str] = []
     start = 0
     for end in _END.finditer(text):
@@ -101,7 +101,7 @@ def parts_of(entry: Entry) -> tuple[ReadFact, ...]:
 
 @lru_cache(maxsize=512)
 def whole(entry: Entry) -> Fact:
-    """Return the whole section as a fact: what is told if a visitor chooses it."""
+    """Return the whole section of an entry as one fact, for a visitor who chooses it."""
     name, lines, parts = heading_of(entry), list[str](), parts_of(entry)
     for part in parts:
         if not part.cells:
@@ -113,7 +113,7 @@ def whole(entry: Entry) -> Fact:
 
 
 def heading_of(entry: Entry) -> str:
-    """Return the heading of a section; "" if its question is a question or a sentence."""
+    """Return the heading of an entry: its question field, or "" if that has a real question or a sentence."""
     head = entry.question.strip().rstrip(":")
     return head if "?" not in head and len(head.split()) <= _HEADING_WORDS and head[-1:] not in ".!…" else ""
 
@@ -161,7 +161,7 @@ class _Reader:
         self.parts.append(ReadFact(fact, own, head, kinds_of(text), name, over, tuple(cells)))
 
     def _over(self, text: str, label: str = "") -> str:
-        """Return the headings that stand before a text: those that it does not name itself."""
+        """Return the headings to put before a text, without those that the text names itself."""
         given = {stem(word) for word in words(text)}
         return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(given, head)))
 
@@ -242,12 +242,12 @@ class _Reader:
 
 
 def listed(cells: Sequence[tuple[str, str]]) -> str:
-    """Return cells, each behind its head."""
+    """Join cells, each behind its head: "economy 5,000 TL, medium 7,500 TL"."""
     return ", ".join(f"{head} {cell}".strip() for head, cell in cells)
 
 
 def _names(given: set[str], head: str) -> bool:
-    """Return whether words name a heading: they have one of its telling stems."""
+    """Return whether a text with the stems `given` names a heading, by the stem of one of its content words."""
     telling = {stem(word) for word in words(head) if word not in STOPWORDS}
     return not telling or not telling.isdisjoint(given)
 

@@ -1,7 +1,7 @@
-"""A bot's knowledge as the engines use it: built once in memory, deterministic.
+"""Search index of a bot's knowledge, which the engines use. It is built once in memory, and is deterministic.
 
-A search collects the candidates from the postings of words and topics, judges each of their facts by `evidence`, and decides by one
-number, the probability that the first fact answers: to answer, to offer choices, or to abstain.
+A search collects candidates from the postings of words and topics, judges each of their facts by `evidence`, and computes the
+probability that the first fact is the answer. By this number it decides to answer, to offer choices, or to abstain.
 """
 
 import heapq
@@ -48,7 +48,7 @@ _MOST_TOLD = 400  # characters of two facts that are told together
 
 
 def _together(first: Fact, second: Fact) -> Fact | None:
-    """Return two facts of one entry as one; None if their entries differ or one is a whole section."""
+    """Join two facts of one entry. Return None if their entries differ, one is a whole section, or the text becomes too long."""
     head, colon, rest = second.text.partition(": ")
     text = f"{first.text}\n{rest if colon and first.text.startswith(head + colon) else second.text}"
     text = max((first.text, second.text), key=len) if first.text in second.text or second.text in first.text else text
@@ -64,9 +64,9 @@ class KnowledgeIndex:
     """Implementation of `engines.Knowledge`."""
 
     def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
-        """Build the index. About 0.05 ms a phrasing, so build a large one in a thread.
+        """Build the index. This takes about 0.05 ms a phrasing, so build a large index in a thread.
 
-        `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
+        `synonyms` are groups of words or expressions with the same meaning for this bot. They are used like concepts of the lexicon.
         """
         self.entries: Sequence[Entry] = tuple(entries)
         self._default = default_language
@@ -122,7 +122,7 @@ class KnowledgeIndex:
     def judge(
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
     ) -> tuple[Question, list[JudgedEntry], str]:
-        """Return the question as it was read, its candidates, best first, and the language to answer in."""
+        """Return the analysed question, its candidates, best first, and the language to answer in."""
         tokens = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
         tokens = [part for word in tokens for part in self._corpus.apart(word)]
         wanted, other = self._wanted(text, language, spoken)
@@ -144,7 +144,7 @@ class KnowledgeIndex:
         return question, judged, wanted
 
     def rank(self, text: str, language: str | None = None) -> list[Hit]:
-        """Return the entries whose words and topics are nearest to a text, best first, whatever their facts say."""
+        """Return the entries whose words and topics are nearest to a text, best first. Their facts are not judged."""
         _, weights, features = self._read(words(text)[:_WORDS])
         wanted, other = self._wanted(text, language, None)
         return [Hit(self.entries[number], score) for score, number, *_ in self._rank(weights, features, wanted, other)]
@@ -165,7 +165,7 @@ class KnowledgeIndex:
         return heapq.nsmallest(_CANDIDATES, ranked, key=lambda candidate: (-candidate[0], candidate[1]))
 
     def _read(self, tokens: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
-        """Return the question of folded words, the weights of its features, and its features for the topic model."""
+        """Analyse the folded words of a question. Return it, the weights of its features, and its features for the topic model."""
         corpus, readings = self._corpus, self._spelled(tokens)
         read = [readings[word] for word in tokens]
         concepts: dict[str, set[str]] = {}
@@ -246,7 +246,7 @@ class KnowledgeIndex:
         return tuple(chosen[:_CHOICES])
 
     def statement(self, question: Question, judged: JudgedEntry) -> Fact:
-        """Return what is told of an entry: its best fact, and a sentence of the same entry that is nearly as likely."""
+        """Return the fact to answer with: the entry's best one, joined with a neighbouring sentence that is nearly as likely."""
         first, parts = judged.best, judged.prepared.parts
         best = parts[first].part
         fact = self._fact(question, best)
@@ -264,7 +264,7 @@ class KnowledgeIndex:
         return Fact(fact.entry, fact.title, f"{earlier.fact.text}{between}{later.own}", fact.subject)
 
     def _rows(self, question: Question, judged: JudgedEntry, fact: Fact) -> Fact:
-        """Return a named fact with those of its list or table that the question names as well: "clown and magician, how much"."""
+        """Return a named fact, joined with others of its list or table that the question names too: "clown and magician, how much"."""
         named = evidence.EVIDENCE.index("named")
         best, first = judged.evidence[judged.best], judged.prepared.parts[judged.best].part
         is_column = first.name == first.own
@@ -282,7 +282,7 @@ class KnowledgeIndex:
         return Fact(fact.entry, fact.title, text, fact.subject) if is_told else fact
 
     def _fact(self, question: Question, part: ReadFact) -> Fact:
-        """Return a fact as it is told: of a row or column only the cells that the question names, or that hold the amount it asks for."""
+        """Return a fact as it is shown. A row or column is reduced to the cells that the question names or asks for."""
         if len(part.cells) < 2:
             return part.fact
         own = self._vocabulary(part.name, part.fact.entry.question)

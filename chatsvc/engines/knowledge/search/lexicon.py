@@ -26,7 +26,7 @@ class Match(NamedTuple):
 
 
 class Lexicon:
-    """Index of concepts by words; the concepts of `base`, another lexicon, are found first."""
+    """Index of concepts by words. The concepts of `base`, another lexicon, are returned first."""
 
     def __init__(self, concepts: Iterable[tuple[str, Iterable[str]]], base: Lexicon | None = None) -> None:
         self._base = base
@@ -54,7 +54,7 @@ class Lexicon:
                 self._words.setdefault(key, []).append(name)
 
     def expressions(self, words: Sequence[str]) -> list[Match]:
-        """Return the concepts of expressions of several folded words."""
+        """Return the concepts of all expressions of several words that occur in a list of folded words."""
         matches = self._base.expressions(words) if self._base else []
         stems = [stem(word) for word in words]
         for start, two in enumerate(pairwise(stems)):
@@ -70,7 +70,7 @@ class Lexicon:
         return matches
 
     def _of_word(self, word: str) -> tuple[str, ...]:
-        """Return the concepts of a folded word, its stem and its beginnings. Stop words such as "should" and "olur" have no endings."""
+        """Return the concepts of a folded word, of its stem and of its beginnings. For a stop word, return those of the word only."""
         concepts = [*(self._base.of_word(word) if self._base else ()), *self._words.get(word, ())]
         if word not in STOPWORDS:
             concepts += self._words.get(stem(word), ())

@@ -69,7 +69,7 @@ class Speller:
                 self._holders.setdefault(gram, array("I")).append(number)
 
     def nearest(self, word: str) -> str | None:
-        """Return the nearest word within edit distance 1 (2 for a long word) or with the same beginning, else None."""
+        """Return the most similar word with edit distance 1 (2 for a long word) or the same beginning, or None."""
         if len(word) < _SHORTEST or word.isdigit():
             return None
         shared: dict[int, int] = {}

@@ -63,7 +63,7 @@ class Topics:
         return {topic: weight / length for topic, weight in first}
 
     def direction(self, features: Iterable[str]) -> Vector:
-        """Return where a text lies, from its features: a vector of length 1, near those of texts about related topics."""
+        """Return the vector of a text from its features. It has length 1; texts about related topics have similar vectors."""
         total: Vector = ()
         for feature in features:
             if feature in self._rows:
