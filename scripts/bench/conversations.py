@@ -183,6 +183,20 @@ async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
                         service.now += MESSAGE_MS
 
 
+def mark(exchanges: Sequence[Exchange]) -> None:
+    """Add the remarks "repeated" and "forbidden"."""
+    captured: set[str] = set()
+    last = ""
+    for exchange in exchanges:
+        if exchange.captured:
+            captured.add(exchange.conversation.user)
+        if exchange.reply and exchange.reply == last and exchange.number > 1:
+            exchange.remarks.append("repeated")
+        if DONE.search(exchange.reply) and exchange.conversation.user not in captured:
+            exchange.remarks.append("forbidden")
+        last = exchange.reply
+
+
 def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
     """Write the figures that need no judge."""
     conversations = len({exchange.conversation.name for exchange in exchanges})
@@ -204,16 +218,7 @@ def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
 async def run(options: argparse.Namespace) -> None:
     """Replay the set, write the transcript and print the figures."""
     exchanges = [exchange async for exchange in play(options.set, options.only)]
-    captured: set[str] = set()
-    last = ""
-    for exchange in exchanges:
-        if exchange.captured:
-            captured.add(exchange.conversation.user)
-        if exchange.reply and exchange.reply == last and exchange.number > 1:
-            exchange.remarks.append("repeated")
-        if DONE.search(exchange.reply) and exchange.conversation.user not in captured:
-            exchange.remarks.append("forbidden")
-        last = exchange.reply
+    mark(exchanges)
     figures = list(summary(exchanges))
     lines: list[str] = []
     for exchange in exchanges:

@@ -106,7 +106,7 @@ async def refused_when_set(url: str, names: Names, allowed: Networks = ()) -> bo
 
 async def test_a_bad_target_is_refused_when_it_is_set_and_never_dialled(subtests: pytest.Subtests) -> None:
     for url, answers in BAD:
-        with subtests.test(url):
+        with subtests.test(ascii(url)):
             before, _, later = answers.rpartition("|")
             names = Names(later or "93.184.215.14")
             if await refused_when_set(url, names):
@@ -122,7 +122,7 @@ async def test_a_bad_target_is_refused_when_it_is_set_and_never_dialled(subtests
 
 async def test_a_good_target_is_accepted_and_dialled_where_it_was_checked(subtests: pytest.Subtests) -> None:
     for url, answers in GOOD:
-        with subtests.test(url):
+        with subtests.test(ascii(url)):
             names = Names(answers)
             target = await Guard(OWN, (), names).check(url, Egress())
             error, addresses = await dialled(url, names)
@@ -135,12 +135,12 @@ async def test_a_good_target_is_accepted_and_dialled_where_it_was_checked(subtes
 
 async def test_with_a_network_allowed_receivers_in_it_are_accepted_and_everything_else_stays_refused(subtests: pytest.Subtests) -> None:
     for url, answers in cases("inside good"):
-        with subtests.test(url):
+        with subtests.test(ascii(url)):
             names = Names(answers)
             await Guard(OWN, LOOPBACK, names).check(url, Egress())
             assert (await dialled(url, names, LOOPBACK))[0] == "connect_failed"
     for url, answers in cases("inside bad"):
-        with subtests.test(url):
+        with subtests.test(ascii(url)):
             assert await refused_when_set(url, Names(answers), LOOPBACK) or (await dialled(url, Names(answers), LOOPBACK))[1] == []
 
 
