@@ -1,7 +1,5 @@
 """Background tasks: started here alone, so that none can end silently. And long work in threads."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Workers of the running service: the work that is looked for again and again, and the deletion of what is old."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """The browser of the tests of pages, and the tools that check pages."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Fixtures: a whole chatsvc on a free port, with a clock and a model of the tests' own, and a caller with a key."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace

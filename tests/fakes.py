@@ -1,7 +1,5 @@
 """Stand-ins for what lies outside: the clock and the model. The database and the HTTP server are always real."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar

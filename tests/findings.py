@@ -1,7 +1,5 @@
 """Every finding that an examination can have, read from the calls that make them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path

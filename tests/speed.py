@@ -4,8 +4,6 @@ A limit in seconds would fail on a slow or busy machine, where all code takes lo
 with the time that a fixed piece of work takes here and now.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from time import process_time

@@ -1,7 +1,5 @@
 """Rules of the house that neither import-linter nor ruff (pyproject.toml) can say, read from the sources."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """README, manual and example configuration, compared with the code; their examples are run."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

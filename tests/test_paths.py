@@ -1,7 +1,5 @@
 """How long the paths through the code are: none becomes longer unnoticed. scripts/bench/path.py has the bars that are aimed at."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Reader of the section `store`: PostgreSQL instead of the SQLite file in the data folder."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Layout of appointments as a calendar: a column for each day or person, a row for each half or quarter of an hour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta

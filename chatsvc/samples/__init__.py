@@ -3,8 +3,6 @@
 Its telephone numbers have an area code that is not assigned in Turkey, its addresses end in example.com.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 
 BOT_NAME = "Keçiyolu Bisiklet"

@@ -4,8 +4,6 @@
 others. `cli` is the wording of the command line, where it differs from the English of pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from functools import cache
 from importlib import resources

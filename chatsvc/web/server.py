@@ -1,7 +1,5 @@
 """HTTP server of one application: what its connections share, and how they end."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

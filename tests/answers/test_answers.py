@@ -1,7 +1,5 @@
 """Least figures of the search on all labelled questions; `scripts/bench/answers` prints the held-out sets by themselves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

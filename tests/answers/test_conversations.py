@@ -1,7 +1,5 @@
 """The script that replays written conversations, on a set of one bot."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

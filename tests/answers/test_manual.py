@@ -1,7 +1,5 @@
 """Example conversations of the manual's page `knowledge`, played with the running service: each reply is what the page says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

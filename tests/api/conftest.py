@@ -1,7 +1,5 @@
 """Fixtures of the API tests alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 

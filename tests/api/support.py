@@ -1,7 +1,5 @@
 """Helpers of the API tests: exact expectations of an answer, a raw socket, and records inserted into the store."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

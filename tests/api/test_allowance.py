@@ -1,7 +1,5 @@
 """The monthly allowance (help/interface.md 5.3): never a message too many, never one too few."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from itertools import count

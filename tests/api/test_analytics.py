@@ -1,7 +1,5 @@
 """GET /analytics (help/interface.md 5.6), to the last record."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

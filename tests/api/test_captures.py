@@ -1,7 +1,5 @@
 """Captured records through the whole service. Written with the exchange or not at all, limited, from the visitor's words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, datetime, time
 

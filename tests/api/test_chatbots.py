@@ -1,7 +1,5 @@
 """GET /chatbots and GET /chatbots/{id} (help/interface.md 5.1, 5.2)."""
 
-from __future__ import annotations
-
 import base64
 import uuid
 from dataclasses import replace

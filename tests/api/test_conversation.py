@@ -1,7 +1,5 @@
 """GET /conversations/{id} (help/interface.md 5.5): the newest messages, oldest first, and the true total."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 

@@ -1,7 +1,5 @@
 """GET /conversations (help/interface.md 5.4): pages of a list that moves while it is read."""
 
-from __future__ import annotations
-
 import itertools
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """A visitor is erased while the service runs: answers under way, what is held in memory, and the files."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

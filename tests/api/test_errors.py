@@ -1,7 +1,5 @@
 """Every error code of help/interface.md 6, provoked over HTTP and compared with the table."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Fallback to a bot's knowledge where its model fails. The origin stored with each reply."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Anything at all is sent: never a 500, always the JSON of the interface. CHATSVC_FUZZ sets the number of requests, in all."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

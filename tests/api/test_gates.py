@@ -1,7 +1,5 @@
 """The order of help/interface.md 3.2 by what can be seen of it: key, plan, rate limit, routing, and only then the rest."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

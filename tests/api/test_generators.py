@@ -3,8 +3,6 @@
 scripts/test installs the generators outside of the repository, as it does axe-core; without them these tests are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

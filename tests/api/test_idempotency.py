@@ -1,7 +1,5 @@
 """The header Idempotency-Key of POST /messages: asked twice, answered once, charged once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

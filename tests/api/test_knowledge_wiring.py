@@ -1,7 +1,5 @@
 """A bot's own synonyms reach its search index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

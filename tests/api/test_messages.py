@@ -1,7 +1,5 @@
 """POST /messages (help/interface.md 5.3): the body rule by rule, the order of the checks, one answer at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The OpenAPI document and the public pages, compared with the interface."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

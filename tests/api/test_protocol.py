@@ -1,7 +1,5 @@
 """HTTP itself, over raw sockets: what is broken gets the JSON of the interface and a closed connection, and nothing of it is logged."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

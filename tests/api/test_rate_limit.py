@@ -1,7 +1,5 @@
 """The rate limit (help/interface.md 7): 120 requests a minute for each key, counted exactly and told in every response."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Callers who do not read what they asked for: they are let go of in time, hold next to no memory, and hinder nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import socket

@@ -1,7 +1,5 @@
 """Retention in a running service: expired records are deleted, the others and the counts stay."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

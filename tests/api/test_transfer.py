@@ -1,7 +1,5 @@
 """An account moves: what the new installation answers is what the old one did, and what does not fit leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import AsyncIterator

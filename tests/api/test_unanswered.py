@@ -1,7 +1,5 @@
 """Unanswered questions are kept for the administrator and never change the caller's answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

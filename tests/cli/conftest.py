@@ -1,7 +1,5 @@
 """Installations to run commands on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

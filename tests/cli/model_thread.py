@@ -1,7 +1,5 @@
 """Servers in a thread with an event loop, and the stand-in model as one, for synchronous tests."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from abc import ABC, abstractmethod

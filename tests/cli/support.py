@@ -1,7 +1,5 @@
 """The command line as its users have it: real processes, with a service that runs beside them or without one."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -1,7 +1,5 @@
 """`chatsvc operator`, `init --operator`, `channel`, `audit` and `master-key`, with a service and without one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

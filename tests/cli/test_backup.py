@@ -1,7 +1,5 @@
 """Backups as their users have them: made while the service runs, verified, put back elsewhere."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

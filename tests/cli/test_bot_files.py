@@ -1,7 +1,5 @@
 """`bot export` and `bot apply`: a bot in one file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest.mock import ANY
 

@@ -1,7 +1,5 @@
 """`knowledge test` and `bot apply --test`: tests of a bot."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`chatsvc client`: both clients call the real service, repeat what is worth it, and verify webhooks."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every command, with a service and without: what it prints, what it refuses, and in how many words."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Completion by the Tab key, tried in real shells in a terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

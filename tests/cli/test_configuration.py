@@ -1,7 +1,5 @@
 """Which configuration a command takes, and what it says of one that is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`chatsvc conversation` and `saved-reply`, `account export` and `import`, with a service and without one."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """A running service held against its own OpenAPI document: all checks of schemathesis. CHATSVC_CASES is about how many cases it makes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

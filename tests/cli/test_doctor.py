@@ -1,7 +1,5 @@
 """`chatsvc doctor`: each planted fault is named, with its remedy, and a healthy installation has none."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

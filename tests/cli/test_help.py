@@ -1,7 +1,5 @@
 """`--help`: every command tells what it does, what its options take, and how it is used; the examples are held against the commands."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import shlex

@@ -1,7 +1,5 @@
 """Every command with hostile data: nothing that a terminal obeys, hides or reorders is printed, and no line can be forged."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """`chatsvc knowledge` as its users have it: formats, faults, lint, what was asked in vain, export; alone and beside a service."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

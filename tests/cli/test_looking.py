@@ -1,7 +1,5 @@
 """Commands that look at an installation and change nothing: config show, healthcheck, licenses."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """`chatsvc help`: topics are listed, printed as Markdown, and formatted on a terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

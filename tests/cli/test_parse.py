@@ -1,7 +1,5 @@
 """`chatsvc parse`: the same reading that fills a bot's slots, with no service and no data folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Progress of long work. Shown in a terminal alone, and never among the output."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Sentences of refusals: every code has one, which names its facts."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """Root and the folders of another user: root runs no command on them, and nothing of root's is read, changed or made for that user."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

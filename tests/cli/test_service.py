@@ -1,7 +1,5 @@
 """`chatsvc serve` and the commands beside it: in force at once, one owner of the folder, nothing secret told."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """SIGTERM: what is being answered is answered, written and told; then the service ends with 0."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """`chatsvc webhook`, `request` and `appointment` with and without a running service. No secret is shown."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

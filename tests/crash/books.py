@@ -1,7 +1,5 @@
 """The books of a store that nobody has open: everything that is counted twice has to be the same twice."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Torture of the delivery by a messaging platform. Messages repeated in any order must outlive kill -9."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

@@ -1,7 +1,5 @@
 """kill -9 at any moment: what was acknowledged is there, nothing is counted twice, and the books agree."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """kill -9 while mails are queued and sent: none is lost, none is sent twice, and those in doubt are `unknown`."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections import Counter

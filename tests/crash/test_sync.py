@@ -1,7 +1,5 @@
 """kill -9 in the middle of `bot sync`: the bots are as before, or all of them as the folder has them."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """kill -9 while Telegram's visitors are answered, with updates repeated in any order: no message is lost, no reply is sent twice."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from itertools import cycle

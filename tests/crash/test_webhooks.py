@@ -1,7 +1,5 @@
 """kill -9 while captures are told: what was acknowledged is recorded, and each event is sent once at most and never unrecorded."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """kill -9 while WhatsApp's visitors are answered, with callbacks repeated in any order: none is lost, no reply is sent twice."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

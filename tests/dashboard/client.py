@@ -1,7 +1,5 @@
 """A browser without a screen: an HTTP client that signs in, reads pages and sends their forms."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Fixtures of the dashboard's tests: one service for the tests of a module, one browser for all, and tabs in it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path

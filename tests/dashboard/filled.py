@@ -1,7 +1,5 @@
 """Records that few accounts have, so that every part of every page is shown: channels with faults, mails, a visitor who waits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from chatsvc.config.model import Notices, Smtp

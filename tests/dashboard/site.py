@@ -1,7 +1,5 @@
 """A service with two accounts, their records, and people in every role."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Tabs with different accounts: a form and an open page keep to the account that they were made for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest_asyncio

@@ -1,7 +1,5 @@
 """Pages of keys, usage, webhooks, accounts and system: what they show, what their forms do, and to whom."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

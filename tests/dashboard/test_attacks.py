@@ -1,7 +1,5 @@
 """Attacks on the dashboard: stored scripts, header injection, brute force, bombs, framing, caches, cookies, races."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import AsyncExitStack

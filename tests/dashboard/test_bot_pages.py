@@ -1,7 +1,5 @@
 """Pages of bots: list, create, settings, sentences, forms, file."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a bot's tests, and the tests that a preview names."""
 
-from __future__ import annotations
-
 import pytest_asyncio
 
 from chatsvc.engines import Evidence

@@ -1,7 +1,5 @@
 """All pages in a real browser: policy, accessibility, layout, HTML, keyboard, back button, with and without scripts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

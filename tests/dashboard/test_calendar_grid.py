@@ -1,7 +1,5 @@
 """Layout of the calendar: rows, lanes, opening hours and appointments that are too many at once."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """The inbox of conversations in a real browser: columns, keys, saved replies, the end of the thread; with and without a script."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

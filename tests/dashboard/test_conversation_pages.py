@@ -1,7 +1,5 @@
 """Conversations as an inbox: unread, notes, assignment, saved replies, the visitor beside the thread; without a script."""
 
-from __future__ import annotations
-
 import json
 
 import pytest_asyncio

@@ -1,7 +1,5 @@
 """Tests in a real browser that typed text survives another save, another page, a reload, a refusal and a sign-out."""
 
-from __future__ import annotations
-
 import pytest_asyncio
 from playwright.async_api import Dialog, Page
 

@@ -1,7 +1,5 @@
 """Live search and preview of the editor in Chromium, with and without script."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import expect
 

@@ -1,7 +1,5 @@
 """Pages of a bot's knowledge: list, editor, upload, preview, check, history, questions without an answer, trial."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

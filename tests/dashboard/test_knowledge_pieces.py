@@ -1,7 +1,5 @@
 """Texts in pieces: shown before they are saved, edited, joined, left out, and compared with the earlier version of their source."""
 
-from __future__ import annotations
-
 import pytest
 import pytest_asyncio
 

@@ -1,7 +1,5 @@
 """Pages of the team, the account and the audit log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.dashboard.client import Client, Shown, text_of

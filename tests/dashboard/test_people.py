@@ -1,7 +1,5 @@
 """People: listed with what they asked for, found, corrected and erased."""
 
-from __future__ import annotations
-
 import pytest_asyncio
 
 from tests.dashboard.client import Client, text_of

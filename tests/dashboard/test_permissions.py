@@ -1,7 +1,5 @@
 """Every page and form for each role and for another account, against one table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 

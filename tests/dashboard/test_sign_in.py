@@ -1,7 +1,5 @@
 """Set-up links, second factor, own settings and sessions, over pages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages of a bot's websites."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from ipaddress import ip_network

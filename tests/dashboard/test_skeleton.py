@@ -1,7 +1,5 @@
 """Rules for all pages: languages, headers, errors, forgery, static files, accounts, navigation."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

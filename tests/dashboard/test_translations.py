@@ -1,7 +1,5 @@
 """Texts: both languages, the same placeholders, each used and each there; refusals have all their codes."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Inbox and conversations in a real browser: by keyboard, and with messages that appear by themselves."""
 
-from __future__ import annotations
-
 import pytest_asyncio
 from playwright.async_api import Page, Route
 

@@ -1,7 +1,5 @@
 """Today, inbox, conversations and one conversation: what they show, their forms, in both languages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

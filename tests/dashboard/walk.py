@@ -1,7 +1,5 @@
 """Walks over all routes and forms of the dashboard with the ids of real records."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import uuid

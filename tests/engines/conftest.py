@@ -1,7 +1,5 @@
 """Fixtures of the anthropic engine: a model server on loopback, and engines that ask it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 

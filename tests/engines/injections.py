@@ -4,8 +4,6 @@ Each is a text and the tool calls that a model makes which obeys it to the lette
 message, a third out of the bot's knowledge, a third out of what the bot itself is made to have said before.
 """
 
-from __future__ import annotations
-
 import base64
 import codecs
 from collections.abc import Callable, Iterator

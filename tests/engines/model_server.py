@@ -4,8 +4,6 @@ A step answers one request. `server.script` is used up in order; after it, `serv
 `server.seen`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

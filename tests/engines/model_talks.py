@@ -3,8 +3,6 @@
 The conversations stand in model_talks.yaml. The tests hold each to what it must note.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The engine against a real server on loopback: every way in which a model fails to answer has its reason."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

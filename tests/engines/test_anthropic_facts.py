@@ -1,7 +1,5 @@
 """Facts in a prompt: hours in words, whether the business is open now, and how it is reached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Safety comes from code: a model that obeys every attacker notes nothing that its visitor has not typed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

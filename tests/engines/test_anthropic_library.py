@@ -1,7 +1,5 @@
 """The product's Messages API calls, held against what the provider's library declares."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Thoughts and tokens of chat templates in a model's text, which no visitor sees and no later prompt has."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.domain.models import HistoryMessage

@@ -1,7 +1,5 @@
 """Claude on the platforms of clouds: which requests reach them, and with which credentials."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace

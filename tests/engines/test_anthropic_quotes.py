@@ -1,7 +1,5 @@
 """Quotes of a visitor: what they typed is kept as they typed it, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.engines.anthropic import quotes

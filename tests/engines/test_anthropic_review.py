@@ -1,7 +1,5 @@
 """Review of a model's replies: invented figures, claims of actions that no tool did, and tool calls as text never reach a visitor."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, time

@@ -1,7 +1,5 @@
 """The rounds with a model that is offered tools: they end, a note once made is not lost, and a server without tools does without."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time as stopwatch

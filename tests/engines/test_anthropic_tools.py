@@ -1,7 +1,5 @@
 """Captures through tools: accepted and refused arguments, and the results that the model gets."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import date, time

@@ -1,7 +1,5 @@
 """Fair share of the processor: accounts in turn, a few pieces of work in each iteration of the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whole conversations with a scripted model: what the team reads holds what the visitor wanted, and no untrue word is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.engines.model_talks import TALKS, Talk, replay, with_thoughts

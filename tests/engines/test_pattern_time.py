@@ -1,7 +1,5 @@
 """Time of every regular expression of the package. Most run on the event loop, on text of strangers."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

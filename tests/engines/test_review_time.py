@@ -1,7 +1,5 @@
 """Time of a reply's review. It runs on the event loop, so a hostile model must not be able to hold it up."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """A real HTTP server with a test's front end, and random HTTP streams."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -1,7 +1,5 @@
 """Limits on connections without a valid key: waiting, shares of addresses, and what does not count."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections.abc import AsyncIterator, Callable

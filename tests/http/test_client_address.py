@@ -1,7 +1,5 @@
 """Client addresses behind trusted proxies: the rightmost forwarded address that is no trusted proxy's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from ipaddress import ip_network
 from itertools import count

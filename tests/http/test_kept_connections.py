@@ -1,7 +1,5 @@
 """Connections that are kept: none is closed as its next request arrives, and no response is lost at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket

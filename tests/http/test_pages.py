@@ -1,7 +1,5 @@
 """HTTP for pages, widget and channels: forms, uploads, raw and streamed bodies."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator

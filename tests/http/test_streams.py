@@ -1,7 +1,5 @@
 """Random HTTP streams: they are read as h11 reads them, wherever the network cuts them. CHATSVC_FUZZ sets how many, in all."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Bodies whose senders are unknown: together they hold no more than the service allows."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Which language a line is in: seven languages in short lines, silence where nothing shows, and bounds on what it may cost."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

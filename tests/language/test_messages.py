@@ -1,7 +1,5 @@
 """Catalogue of the bot's sentences: each is said somewhere, and the languages agree."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

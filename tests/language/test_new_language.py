@@ -1,7 +1,5 @@
 """A language that is nothing but a folder: its dates, numbers, choices, names and its detection are read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Reading of dates, times, contact data and names: tables of sentences with what they hold, and what must be true of any text."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The text files of word lists: their format, and that every one of them says what it holds."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

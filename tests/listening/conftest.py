@@ -1,7 +1,5 @@
 """The event loop is the one that `serve` runs on: its TLS is not asyncio's."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A real authority for the tests: Debian's pebble with its name server, on ports of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

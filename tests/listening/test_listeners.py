@@ -1,7 +1,5 @@
 """The listeners beside the main one: plain http that leads to https, and a socket in the file system."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -3,8 +3,6 @@
 It also does what a network does: repeats updates, mixes their order, answers late, refuses, and breaks connections after a request.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

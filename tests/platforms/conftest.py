@@ -1,7 +1,5 @@
 """Fixtures: a bot with a web channel, messages that arrive by it, and a platform that answers as a test says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

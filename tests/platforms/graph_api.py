@@ -3,8 +3,6 @@
 It takes known fields within their limits alone, and marks no unknown message as read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The hand-off: a visitor asks for a person, somebody takes the conversation, and the bot gets it back."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

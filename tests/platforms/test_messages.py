@@ -1,7 +1,5 @@
 """Messages that arrive by a channel: stored, answered once, charged only for a reply, and never without a word."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Messages on their way to a platform: each sent at most once, in order, and its outcome kept."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from dataclasses import replace

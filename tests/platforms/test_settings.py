@@ -1,7 +1,5 @@
 """Settings of channels: checked, confirmed at the platform, sealed, exported and imported."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from pathlib import Path
 from typing import Any

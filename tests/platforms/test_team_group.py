@@ -1,7 +1,5 @@
 """The team's group at Telegram: it is told of those who wait, and its answers reach the visitors."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Telegram over real HTTP: polling, buttons, groups, faults of the token, and what its network does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

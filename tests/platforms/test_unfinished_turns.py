@@ -1,7 +1,5 @@
 """Turns that the end of the process interrupted: settled at the next start, in order, a few at a time, without a call of the visitor."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The web channel over HTTP: who may open the widget, and what its frame may ask for."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """WhatsApp over real HTTP: callbacks are stored once, answered in order, and their delivery statuses kept."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

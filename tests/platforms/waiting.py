@@ -1,7 +1,5 @@
 """Waiting for what a platform is sent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A bot with an active WhatsApp channel, as its visitors and its team see it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A PostgreSQL that listens on a port, and installations over it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

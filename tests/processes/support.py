@@ -1,7 +1,5 @@
 """Installations whose store is a database of a real PostgreSQL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PostgreSQL that is reached and does not answer: refused in time, and answered again without a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

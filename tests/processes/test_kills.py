@@ -1,7 +1,5 @@
 """Three processes over one PostgreSQL, disturbed at random moments: the store is compared with what callers and a webhook were told."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

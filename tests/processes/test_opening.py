@@ -1,7 +1,5 @@
 """A store in PostgreSQL that cannot be used is refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

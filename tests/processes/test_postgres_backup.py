@@ -1,7 +1,5 @@
 """Backups of a store in PostgreSQL: SQLite files as ever, which either store takes back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

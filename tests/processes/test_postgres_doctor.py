@@ -1,7 +1,5 @@
 """`doctor` on PostgreSQL: what the server and the database lack."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Any number of processes serve over one PostgreSQL: all of them work, and what one leaves is taken over."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

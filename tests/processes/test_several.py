@@ -1,7 +1,5 @@
 """Three services over one PostgreSQL, which behave as one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

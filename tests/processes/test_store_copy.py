@@ -1,7 +1,5 @@
 """`store copy`: from a stopped SQLite installation to PostgreSQL, whatever ends it on its way."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

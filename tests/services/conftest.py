@@ -1,7 +1,5 @@
 """A store for the services alone, with an account and a bot."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Audit records of administrative operations: written before they run, completed after, whatever happens."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.app import App

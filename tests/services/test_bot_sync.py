@@ -1,7 +1,5 @@
 """Bots of a folder in the store: one transaction, with what it changes visible at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The inbox: requests with appointments and deliveries, filters over all bots, note and assignee."""
 
-from __future__ import annotations
-
 from datetime import date, time
 from functools import partial
 

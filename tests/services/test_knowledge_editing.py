@@ -1,7 +1,5 @@
 """Editing of knowledge, previews, phrasings of a model, trials, and drafts from unanswered questions: what pages do."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

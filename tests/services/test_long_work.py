@@ -1,7 +1,5 @@
 """Long work: one bounded pool with a share for each account; work ends when its caller has gone, and uploads wait before they are read."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

@@ -1,7 +1,5 @@
 """Operators, sessions, set-up links and second factors through audited operations and a real store."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import logging

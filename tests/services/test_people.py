@@ -1,7 +1,5 @@
 """People: one of them for all conversations with the same contact data, whatever the pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Permissions of administrative operations: each role, in and outside its scope, against one table."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from functools import cache

@@ -1,7 +1,5 @@
 """Tests of changes by the visitor, decisions of the team, and the sentences that tell the customer."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, time
 from typing import Any

@@ -1,7 +1,5 @@
 """Search of conversations through the service: fresh, and exact for a user_id."""
 
-from __future__ import annotations
-
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
 from chatsvc.services.administration import perform

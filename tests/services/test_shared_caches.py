@@ -1,7 +1,5 @@
 """Caches of one of several processes: what another one writes counts at once."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Processes that work on one store: what becomes of the things that one leaves when it dies."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack

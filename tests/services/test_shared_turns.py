@@ -1,7 +1,5 @@
 """Turns over several processes: exact allowance, one turn of a conversation at a time, one answer for an Idempotency-Key."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable

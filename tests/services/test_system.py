@@ -1,7 +1,5 @@
 """The administrator's system operations inside the running service: examination, backups, metrics, licences."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading

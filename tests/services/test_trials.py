@@ -1,7 +1,5 @@
 """Trials of a bot by the team: their limit, the account's subscription, and their cost."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.domain.refusals import Refused

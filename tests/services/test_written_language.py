@@ -1,7 +1,5 @@
 """Entries in the language of who writes and reads them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.services.administration import perform

@@ -1,7 +1,5 @@
 """The monthly allowance: what may still be accepted, held against a model that pays message by message."""
 
-from __future__ import annotations
-
 import copy
 
 from hypothesis import settings

@@ -1,7 +1,5 @@
 """Background tasks: a fault is logged, and the work runs again."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """PDF and Word files, built byte by byte, read in the reading process."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

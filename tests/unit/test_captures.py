@@ -1,7 +1,5 @@
 """The safety net: whatever an engine claims, a record holds only what its visitor typed and a date that lies ahead."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo

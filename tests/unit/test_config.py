@@ -1,7 +1,5 @@
 """The configuration: what it may say, and the messages where it says something else."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Waiting for one's turn in a conversation: one at a time, first come first served, whoever gives up on the way."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 

@@ -1,7 +1,5 @@
 """Cursors: opaque, authenticated, bound to the walk that they came from."""
 
-from __future__ import annotations
-
 import base64
 import string
 

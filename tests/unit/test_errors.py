@@ -1,7 +1,5 @@
 """The table of errors (help/interface.md 6): what each carries, and that nothing can be raised that is not in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Knowledge files are read in a process with limits and without the parent's secrets."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """ACME's signatures, by the example of RFC 7515 (A.3)."""
 
-from __future__ import annotations
-
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256

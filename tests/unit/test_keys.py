@@ -1,7 +1,5 @@
 """API keys: their shape, their checksum, and what is kept of them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import string

@@ -1,7 +1,5 @@
 """Questions and answers in Markdown: what is taken, and every fault told at once with its line."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """Knowledge from tables, JSONL, documents and pages. Written files are read back, hostile ones refused in time."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Findings about weak knowledge, and knowledge without findings."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc import samples

@@ -1,7 +1,5 @@
 """Preview of a change to a bot's knowledge: exact, for past questions, phrasings and questions without an answer."""
 
-from __future__ import annotations
-
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.services.knowledge.previews import AnswerChange, PastQuestion, changes
 from chatsvc.store.knowledge import Whole

@@ -1,7 +1,5 @@
 """Questions labelled Q: and A:, and price lists, in every format that holds text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

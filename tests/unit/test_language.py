@@ -1,7 +1,5 @@
 """Language tags, as the interface takes them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """The rate limit: fixed windows on the minute of the clock."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Lines of the log: text in a terminal, one JSON object elsewhere, with the request's id."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

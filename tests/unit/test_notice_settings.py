@@ -1,7 +1,5 @@
 """The settings of mail: defaults, secrets, and faults with their places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Opening hours as a bot's settings have them."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """The rules for passwords, with the list that is delivered."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans: which is the lowest that has a feature, and the cost of a reply in whole micro-dollars."""
 
-from __future__ import annotations
-
 import json
 from decimal import ROUND_HALF_UP, Decimal
 

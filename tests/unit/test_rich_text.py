@@ -1,7 +1,5 @@
 """Marks of Markdown in messages: what is read, what stays as it is, and how each platform writes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from chatsvc.dashboard.templating import environment

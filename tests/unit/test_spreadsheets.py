@@ -1,7 +1,5 @@
 """Cells of CSV files, as spreadsheets read them with whatever separator."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

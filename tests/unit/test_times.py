@@ -1,7 +1,5 @@
 """Instants and the four ways in which they are written."""
 
-from __future__ import annotations
-
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tokens of the widget: one spelling each, and none of another key, kind or form."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

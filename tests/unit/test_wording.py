@@ -1,7 +1,5 @@
 """Sentences of the domain in both languages: faults of files, settings and opening hours, weak spots of a knowledge."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

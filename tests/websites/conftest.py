@@ -1,7 +1,5 @@
 """Fixtures of the tests of websites: a service that may read this machine, and a site."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_network

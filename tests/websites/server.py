@@ -1,7 +1,5 @@
 """A web server on loopback that serves generated pages, and notes what it was asked."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

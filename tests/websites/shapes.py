@@ -1,7 +1,5 @@
 """Pages of generated websites in seven shapes. Each has navigation, a cookie banner, a footer and facts of its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

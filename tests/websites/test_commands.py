@@ -1,7 +1,5 @@
 """`chatsvc knowledge site`, and kill -9 in the middle of a reading. With the pause of a second between two pages."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from pathlib import Path

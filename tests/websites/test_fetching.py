@@ -1,7 +1,5 @@
 """The client of websites against good, broken and hostile servers."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import zlib

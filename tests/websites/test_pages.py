@@ -1,7 +1,5 @@
 """Entries of the pages of websites: 100 pages in seven shapes, and pages with data, odd bytes and traps."""
 
-from __future__ import annotations
-
 import re
 
 from chatsvc.domain import websites

@@ -1,7 +1,5 @@
 """Readings of websites: what becomes knowledge, what changes, and what never does."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import Callable

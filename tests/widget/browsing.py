@@ -1,7 +1,5 @@
 """Pages of other sites that embed the widget, and what a visitor does in it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fixtures: a site that embeds a bot's widget for each test, one service for all tests of a module, and one browser for all."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The widget in a real browser: other sites with strict policies, blocked storage, tabs, faults of the network, people."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from base64 import b64encode

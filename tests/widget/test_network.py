@@ -1,7 +1,5 @@
 """The widget in a browser: failing networks, and many tabs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -4,8 +4,6 @@ A passage is an entry. Its question is the heading under which it stands, with t
 document aside); where a section makes several passages, each but the first adds its own first sentence, and so does one without a heading.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

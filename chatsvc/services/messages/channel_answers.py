@@ -1,7 +1,5 @@
 """Answers stored messages in the background, a limited number at once. Settles turns that the end of a process interrupted."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence

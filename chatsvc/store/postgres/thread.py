@@ -1,7 +1,5 @@
 """One PostgreSQL connection in a thread of its own, opened again after it broke. One is for what is no transaction."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

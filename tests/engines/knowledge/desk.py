@@ -1,7 +1,5 @@
 """A visitor at the engine without a model: a bot, a small knowledge whose search is plain, and the state between two messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Acts of sentences, of acts.tsv, and the tables that scripts/train makes."""
 
-from __future__ import annotations
-
 import csv
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader

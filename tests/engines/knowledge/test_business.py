@@ -1,7 +1,5 @@
 """Questions about the business itself, of business.tsv: language, question, the kind asked for, and what the reply has."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from pathlib import Path

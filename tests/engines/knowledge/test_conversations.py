@@ -1,7 +1,5 @@
 """Conversations of conversations.txt, and what does not fit into them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

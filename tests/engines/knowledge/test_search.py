@@ -1,7 +1,5 @@
 """The search of the engine without a model: facts under their headings, follow-ups, and three decisions by one number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
