@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Role(IntEnum):
-    """Roles in an account, each with the permissions of those below it. ADMINISTRATOR is the installation's."""
+    """Roles of an operator in an account, each with the permissions of lower ones. ADMINISTRATOR is the role over the installation."""
 
     READER = 1
     EDITOR = 2
@@ -25,31 +25,31 @@ class Actor(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Accounts that a caller may see, with the role in each. None for an administrator, who sees all."""
+    """Accounts that a caller may see, with the role in each. `roles` is None for an administrator, who sees all accounts."""
 
     roles: Mapping[str, Role] | None
 
     def role(self, account_id: str) -> Role | None:
-        """Return the role in an account, None outside the scope."""
+        """Return the caller's role in an account, or None if the account is outside the scope."""
         return Role.ADMINISTRATOR if self.roles is None else self.roles.get(account_id)
 
     def includes(self, account_id: str | None) -> bool:
         return account_id is not None and self.role(account_id) is not None
 
     def at_least(self, role: Role) -> Scope:
-        """Narrow the scope to the accounts with this role or a higher one."""
+        """Return the scope reduced to the accounts in which the caller has this role or a higher one."""
         if self.roles is None:
             return self
         return Scope({account_id: has for account_id, has in self.roles.items() if has >= role})
 
     @property
     def accounts(self) -> list[str] | None:
-        """Return the ids of the accounts in the scope, None for all."""
+        """Return the ids of the accounts in the scope, or None for all accounts."""
         return None if self.roles is None else list(self.roles)
 
     @property
     def only_account(self) -> str | None:
-        """Return the account of a scope that has one alone."""
+        """Return the account's id if the scope has exactly one account, or None."""
         return next(iter(self.roles)) if self.roles is not None and len(self.roles) == 1 else None
 
 
@@ -75,7 +75,7 @@ def local_user(uid: int, name: str = "") -> Caller:
 
 
 class SettingChange(NamedTuple):
-    """A setting that an operation has changed: its path, and the values before and after, "" for none."""
+    """A setting that an operation has changed: its path, and its values before and after, which are "" if unset."""
 
     path: str
     before: str
@@ -85,9 +85,9 @@ class SettingChange(NamedTuple):
 class AuditRecord(NamedTuple):
     """An administrative operation: time in milliseconds, caller, account and ids concerned.
 
-    `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
-    `number` is 0 until the record is stored. `own` is true where operators change what is theirs alone: session, password, language.
-    A refused act that is tried again within ten minutes, and equal acts in a row, have one record with the `times`.
+    `outcome` is "done", "refused" or "failed"; it is None while the operation runs, and remains None after a crash.
+    `number` is 0 until the record is stored. `own` is true if operators change their own session, password or language.
+    A refused act that is repeated within ten minutes, and equal acts in a row, share one record, with their number as `times`.
     """
 
     at: int
@@ -104,6 +104,6 @@ class AuditRecord(NamedTuple):
 
 
 class Unchanged(NamedTuple):
-    """Result of an operation that changed nothing, and needs no record."""
+    """Result of an operation that changed nothing, and so is not recorded in the audit log."""
 
     result: Any

@@ -24,8 +24,8 @@ class TargetRefused(Exception):
 class Own:
     """Addresses of the service itself, which no webhook may reach.
 
-    `hosts`: its names (the host of `public_url`), in lower case. `addresses`: those of this machine; anything that can say whether
-    it holds an address. `listeners`: address and port of each listener; an unspecified address (0.0.0.0, ::) is every interface.
+    `hosts` are its names (the host of `public_url`), in lower case. `addresses` contains the addresses of this machine. `listeners` are
+    address and port of each listener; an unspecified address (0.0.0.0, ::) stands for every interface.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ def _purpose(address: IPAddress, ranges: Ranges) -> str | None:
 
 
 def _special(address: IPAddress) -> str | None:
-    """Return the special purpose of an address; None where it is an ordinary public one."""
+    """Return the special purpose of an address, or None if it is an ordinary public address."""
     what = _purpose(address, _SPECIAL)
     if what is None and isinstance(address, IPv6Address):
         if address not in _PUBLIC_IPV6:
@@ -103,7 +103,7 @@ def _special(address: IPAddress) -> str | None:
 def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) -> None:
     """Check that a connection to `address`:`port` may be opened; raises TargetRefused.
 
-    Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused.
+    Of the addresses in `allowed`, only the service's own listeners and addresses that cannot be a receiver are refused.
     """
     what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _purpose(address, _NEVER)
     if what is not None:
@@ -123,9 +123,9 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
 def check_answers(
     host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool
 ) -> tuple[IPAddress, ...]:
-    """Return the addresses of a name (one at least), each once. Raises TargetRefused where one of them may not be dialled.
+    """Check the addresses of a name, and return each once. Raises TargetRefused if a connection to one of them is not allowed.
 
-    A name leads either outside or to the operator's own networks, wholly. `inside_only`: it could not be a public one (see Target).
+    All addresses must be public, or all in the operator's `allowed` networks. `inside_only` is true if the name cannot be public.
     """
     answers = tuple(dict.fromkeys(addresses))
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()

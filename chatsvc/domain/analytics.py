@@ -72,8 +72,8 @@ ENTRY, RESPONSE_S = "entry", "response_s"
 class Quality(NamedTuple):
     """Counts: messages with a reply, questions without an answer, conversations given to people, captures, thumbs, tokens, cost.
 
-    `missed` are conversations given to people to which nobody came in time. Tokens and cost are those of visitors' messages; those of the
-    team's trials of a bot stand apart.
+    `missed` are conversations given to people to which nobody came in time. Tokens and cost are those of visitors' messages; the team's
+    trials of a bot are counted separately.
     """
 
     answered: int = 0
@@ -91,7 +91,7 @@ class Quality(NamedTuple):
 
     @property
     def other_requests(self) -> int:
-        """Count the requests that are no appointments: `requests` has both."""
+        """Return the number of requests that are not appointments. `requests` counts both."""
         return max(0, self.requests - self.appointments)
 
 
@@ -101,7 +101,7 @@ COUNTED = (*Quality._fields, ENTRY, RESPONSE_S)
 
 
 class ResponseTimes(NamedTuple):
-    """Seconds from a visitor's wish for a person to the person's first message. None without any."""
+    """Seconds from a visitor's wish for a person to the person's first message. They are None if there were none."""
 
     responses: int
     median: int | None
@@ -129,7 +129,7 @@ def response_times(responses: Mapping[str, int], operator_id: str | None = None)
 
 
 class UsedEntry(NamedTuple):
-    """An entry of a bot, and how many replies it was the first origin of."""
+    """An entry of a bot, and the number of replies of which it was the best origin."""
 
     bot_id: str
     entry_id: str

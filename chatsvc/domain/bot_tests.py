@@ -51,7 +51,7 @@ class BotTestOutcome(NamedTuple):
 
 
 class BotTestRun(NamedTuple):
-    """A run of a bot's tests. When, by whom, how many tests there were, and the questions of some that failed."""
+    """A run of a bot's tests: its time, who ran it, the numbers of tests and failures, and questions of failed tests."""
 
     at: int
     by: str
@@ -92,5 +92,5 @@ def _folded(text: str) -> str:
 
 
 def reasons(outcome: BotTestOutcome, language: str = "en") -> str:
-    """Word why a test failed, in "en" or "tr"; empty for one that passed."""
+    """Return why a test failed as a sentence in "en" or "tr", or "" if it passed."""
     return "; ".join(translations.worded("test_reasons", code, facts, language) for code, facts in outcome.why)

@@ -1,6 +1,6 @@
-"""Captured data of a conversation. A request, and the appointment that may belong to it (help/webhooks.md 3, 4); items of the inbox.
+"""Captured data of a conversation: a request, and perhaps its appointment (help/webhooks.md 3, 4), and items of the inbox.
 
-An engine proposes, code decides: whatever a model or a visitor brings is checked here before it becomes a record.
+Data that an engine proposes is checked here before it becomes a record, whether it comes from a model or from a visitor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OpenChange(NamedTuple):
 
 
 class CapturedRecord(NamedTuple):
-    """A request or appointment captured before, as engines read it, in the bot's local time. It stands for its request too."""
+    """A request or appointment that was captured before, as engines read it, in the bot's local time."""
 
     kind: str
     id: str
@@ -63,14 +63,14 @@ class CapturedRecord(NamedTuple):
 
     @property
     def is_pending(self) -> bool:
-        """Report whether nobody of the team has decided yet, so that a change is made in place."""
+        """Return whether the team has not decided yet, so that a change edits the record itself."""
         return self.status in PENDING
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured record or, with `cancels` False, to move it. A move to its own time takes the last change back.
+    """A wish to cancel a captured record, or to move it if `cancels` is False. A move to its own time withdraws the last change.
 
-    With `corrects`, and as a move without a day, it adds words and contact data.
+    If `corrects` is true, or if it has no day, the change only adds words and contact data.
     """
 
     appointment: CapturedRecord
@@ -88,7 +88,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A request as an engine has understood it. An appointment where both `date` and `time` (local to the bot) are given.
+    """A request as an engine has understood it. If it has both `date` and `time` (local to the bot), it is an appointment.
 
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
     `offered` are the owner's choices that the engine's own code has matched with what the visitor typed ("kaya" for "Dt. Elif Kaya"):
@@ -171,9 +171,9 @@ def _flat(text: str) -> str:
 
 
 def _own_words(message: str, spoken: Sequence[str]) -> str:
-    """Return `message` if it quotes the visitor, whole or line by line. Otherwise return the visitor's message closest to it, or the last.
+    """Return `message` if it quotes the visitor, whole or line by line. Otherwise return the visitor's message closest to it.
 
-    A summary is never kept: a model that was talked into something must not put words into the visitor's mouth.
+    A model's summary is never stored: the record must only have the visitor's own words.
     """
     words = _flat("\n".join(spoken))
     if _flat(message) and (_flat(message) in words or all(_flat(line) in words for line in message.splitlines())):
@@ -183,7 +183,7 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
 
 
 def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
-    """Return `captured` with only what may be stored: contact data that the visitor has typed, a date that is real and lies ahead.
+    """Return `captured` without values that may not be stored. Contact data must be typed by the visitor, dates valid and in the future.
 
     `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
     code a telephone number without one gets. What is checked twice stays the same.
@@ -221,7 +221,7 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
 
 
 def change_message(captured: Captured, change: Change, language: str) -> str:
-    """Write the message of a change: a sentence in Turkish or else in English, then the visitor's own words."""
+    """Return the message of a change: a sentence in Turkish or English, then the visitor's own words."""
     old, kind = change.appointment, change.kind(captured.date, captured.time)
     pairs = [(getattr(captured, name), getattr(old, name)) for name in ("visitor_name", "visitor_phone", "visitor_email")]
     values = {
@@ -236,19 +236,19 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
 
 
 def as_text(value: Day | Clock | None) -> str | None:
-    """Write a day or a time of day as records have it."""
+    """Format a day or a time of day as in records: `2026-11-25`, `09:30`."""
     return f"{value:%H:%M}" if isinstance(value, time) else value.isoformat() if value else None
 
 
 def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
-    """Return the change as the store keeps it, in JSON's types."""
+    """Return the change as a JSON object for the store."""
     times = {name: as_text(getattr(captured, name)) for name in ("date", "time", "end_date", "end_time")}
     contact = {name: getattr(captured, name) for name in CONTACT}
     return {"kind": change.kind(captured.date, captured.time), **times, **contact, "words": captured.message}
 
 
 def open_change(change: str | None) -> OpenChange | None:
-    """Read the change that waits for the team from a request's JSON."""
+    """Parse the JSON of a request's change that waits for the team, or return None if there is none."""
     if not change:
         return None
     values = json.loads(change)
@@ -257,13 +257,13 @@ def open_change(change: str | None) -> OpenChange | None:
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:
-    """Return the instant of a local date and time, in Unix milliseconds. In an hour that the clocks skip, the one after it."""
+    """Return the instant of a local date and time, in Unix milliseconds. A time that the clocks skip is moved forward by an hour."""
     local = datetime.combine(day, clock, tzinfo=zone)
     return int(local.astimezone(UTC).timestamp()) * 1000
 
 
 def as_captured(request: Request, appointment: Appointment | None) -> CapturedRecord:
-    """Describe a record to engines: the appointment where there is one, else the request."""
+    """Convert a record for engines: the appointment if there is one, or else the request."""
     record = appointment or request
     return CapturedRecord(
         "appointment" if appointment else "request",
@@ -301,7 +301,7 @@ class Delivery(NamedTuple):
 
 
 class InboxItem(NamedTuple):
-    """A request with its appointment, its conversation and the deliveries of its webhook events. `changes` are those that follow it."""
+    """A request with its appointment, its conversation and its webhook deliveries. `changes` are later requests that change it."""
 
     request: Request
     appointment: Appointment | None

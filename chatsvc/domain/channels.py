@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 class PlatformServer(NamedTuple):
-    """The option below `channels.NAME` that names a platform's server, and the usual address."""
+    """The option in `channels.NAME` that sets a platform's server, and its default address."""
 
     option: str
     url: str
@@ -51,7 +51,7 @@ class Channel(NamedTuple):
     """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id.
 
     `fault` (one of FAULTS) is why the platform refuses it, since `fault_at`; `seen_at` is the time of its last update, `verified_at` that
-    of its callback's handshake; `refused_site` asked for the widget last, at `refused_at`, and is none of its sites.
+    of its callback's handshake. `refused_site` is the last site that was refused the widget, at `refused_at`.
     """
 
     id: str
@@ -71,13 +71,13 @@ class Channel(NamedTuple):
 
     @property
     def sites(self) -> list[str]:
-        """Return the origins that may embed the widget as they were set, and ANY_LINK for the page of its own."""
+        """Return the origins that may embed the widget, as they were set. ANY_LINK stands for the widget's own page."""
         sites = self.settings.get("sites")
         return [str(site) for site in sites] if isinstance(sites, list) else []
 
     @property
     def origins(self) -> list[str]:
-        """Return the origins whose pages may embed the widget. A domain has its www with it."""
+        """Return the origins whose pages may embed the widget. For a domain, its `www.` host is included."""
         sites = [(site, host_of(site)) for site in self.sites if site != ANY_LINK]
         # Of a host that is a domain, and no address, single name or www itself.
         domains = [site for site, host in sites if "." in host and not host.startswith("www.") and not host.rpartition(".")[2].isdigit()]
@@ -89,7 +89,7 @@ class Channel(NamedTuple):
 
 
 class SetChannel(NamedTuple):
-    """A set channel. `warning`: why the platform could not confirm it; `callback_url` is to be entered there."""
+    """A channel that was set. `warning` is why the platform could not confirm it; `callback_url` has to be entered at the platform."""
 
     channel: Channel
     warning: str | None
@@ -97,18 +97,18 @@ class SetChannel(NamedTuple):
 
 
 class TooManyConversations(Exception):
-    """As many conversations as a channel permits have begun today; the message is not stored."""
+    """The channel's limit of new conversations has been reached today. The message is not stored."""
 
 
 def first_delivery(channel: str, role: str) -> str | None:
-    """Return the delivery state of a new message of the team. A widget gets the bot's replies at once, the interface has no states."""
+    """Return the first delivery state of a new outgoing message. The widget gets replies at once; the interface has no states."""
     if channel not in SETTABLE:
         return None
     return "sent" if channel == WEB and role == "assistant" else "queued"
 
 
 def outbox_of(channel: str, bot_id: str, delivery: str | None) -> str | None:
-    """Return the name of the queue in which a new message waits for its platform. None where nothing is sent."""
+    """Return the name of the queue in which a new message waits for its platform. Return None if nothing is sent."""
     return f"{channel} {bot_id}" if delivery == "queued" and channel in PLATFORMS else None
 
 
@@ -140,7 +140,7 @@ def is_dark(color: str) -> bool:
 
 
 def logo_kind(data: bytes) -> str | None:
-    """Return the media type of a picture that may be a logo, by its content. None for any other file."""
+    """Return the media type of a picture that may be a logo, by its content. Return None for any other file."""
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), None)
@@ -158,15 +158,15 @@ def is_web_address(text: str) -> bool:
 
 
 def digest_of(bot_id: str, channel: str, key: str) -> bytes:
-    """Return the digest by which a message is recognised when it comes again."""
+    """Return the digest by which a message is recognised if it is received again."""
     return hashlib.sha256(f"{bot_id}\n{channel}\n{key}".encode("utf-8", "surrogatepass")).digest()
 
 
 class NewMessage(NamedTuple):
-    """A visitor's message as its channel brings it. `key` identifies it on the channel, `sent_at` is its time in milliseconds.
+    """A visitor's message as its channel delivers it. `key` identifies it on the channel, `sent_at` is its time in milliseconds.
 
     `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
-    `most_new`: conversations that may begin on the channel in a UTC day, None for any number.
+    `most_new` is how many conversations may begin on the channel in a UTC day, or None for any number.
     """
 
     account_id: str

@@ -42,14 +42,14 @@ _NAME_END = re.compile(r"(?:y?[iu]m|n?[iu]n|y?[iuea]|[dt][ea]n?|y?l[ea]|[dt][iu]
 
 
 def _fold(text: str) -> str:
-    """Fold case and marks of NFC text. Each character stays at its index."""
+    """Fold case and accents of NFC text. Each character stays at its index."""
     if text.isascii():
         return text.lower()
     return "".join(" " if character.isspace() else fold_character(character)[:1] or character for character in text)
 
 
 def _shaped(text: str) -> str:
-    """Return a text with one spelling of accented letters, and single blanks for white space."""
+    """Return a text in Unicode's NFC form, with single blanks for white space."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -137,7 +137,7 @@ def _digits(text: str) -> str:
 
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield runs of digit groups that may be a phone number, longest first. Whether each begins with a country's code."""
+    """Yield runs of digit groups that may be a phone number, longest first, with whether it has a country code."""
     for match in _NUMBER.finditer(text):
         groups = re.findall(r"\d+", match[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.
@@ -158,7 +158,7 @@ _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """Add the code of `country` (ISO 3166) to `digits` that are dialled there. None for a number that begins like none of it."""
+    """Add the code of `country` (ISO 3166) to `digits` that are dialled there. Return None if its numbers do not begin like this."""
     known = _FIRST_DIGITS.get(country.upper())
     if known and digits[:1] == "0" and digits[1:2] not in ("0", *known):
         return None
@@ -166,7 +166,7 @@ def abroad(digits: str, country: str) -> str | None:
 
 
 def _international(number: str, country: str | None = None) -> str | None:
-    """Return a number's digits with its country's code, without the trunk prefix that may stand behind it: `+44 (0) 7700 ...`."""
+    """Return a number's digits with its country code. A trunk prefix is removed, such as the 0 in `+44 (0) 7700 ...`."""
     import phonenumbers  # a tenth of a second, which most commands do not need
 
     try:

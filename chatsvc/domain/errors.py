@@ -1,4 +1,4 @@
-"""Every error of the interface in one table (help/errors.md). Calling one makes the exception: a misspelt code is a type error."""
+"""Table of all errors of the interface (help/errors.md). Calling an error creates its exception."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Because(NamedTuple):
 
 
 def because(cause: str, **values: object) -> Because:
-    """Word a cause of `translations/causes.yaml`."""
+    """Return a cause of `translations/causes.yaml` in both languages, with its values."""
     return Because(*(translations.template(language, f"causes.{cause}").format(**values) for language in Because._fields))
 
 
 class Problem(NamedTuple):
     """One error code: status, names of extra fields, and whether the unchanged request may succeed later.
 
-    `translations/problems.yaml` describes it in both languages, with the remedy. With a `reason`, RETRYABLE_REASONS decides.
+    `translations/problems.yaml` describes it in both languages, with the remedy. For an error with a `reason`, RETRYABLE_REASONS decides.
     """
 
     code: str
@@ -31,11 +31,11 @@ class Problem(NamedTuple):
     retryable: bool = False
 
     def text(self, language: str) -> str:
-        """Return the description in "tr" or "en", or the "remedy"."""
+        """Return the description in `language` ("tr" or "en"), or the remedy if `language` is "remedy"."""
         return translations.template(language, f"problems.{self.code}")
 
     def __call__(self, because: Because | None = None, **extra: object) -> ProblemError:
-        """Return the exception to raise, with exactly the extra fields of the table. A `reason` brings its own second sentence."""
+        """Return the exception to raise, with exactly the extra fields of the table. A `reason` adds its own second sentence."""
         if extra.keys() != set(self.extra):
             raise TypeError(f"{self.code} carries {self.extra}, not {tuple(extra)}")
         if because is None and translations.has(cause := f"causes.{extra.get('reason')}"):
@@ -102,4 +102,4 @@ REPLY_FAILURES = (
 
 
 class CommandError(Exception):
-    """A command, `serve` among them, cannot be carried out. The text says why, for the person at the terminal."""
+    """A command (`serve` is one too) cannot be carried out. The text is the reason, for the person at the terminal."""

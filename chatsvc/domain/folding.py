@@ -1,4 +1,4 @@
-"""Texts: case and accents folded, whether a text can be stored and a name be seen, and language tags (BCP 47)."""
+"""Functions for texts: fold case and accents, check whether a text can be stored or seen, and read language tags (BCP 47)."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ _CACHED = 4_096  # characters
 
 
 class _Folding(dict[int, str]):
-    """Translation table of all characters, filled as they occur."""
+    """Translation table for `str.translate`. Characters are added when they first occur."""
 
     def __missing__(self, code: int) -> str:
         # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
@@ -25,7 +25,7 @@ _FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents: İ and ı give i, ş gives s. One character may give several, or none."""
+    """Return a text in lower case without accents: İ and ı become i, ş becomes s. A character may become several, or none."""
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 
@@ -35,7 +35,7 @@ def fold_character(character: str) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Return whether a text is valid Unicode without NUL, as the stores take it."""
+    """Return whether a text is valid Unicode without NUL, so that the stores accept it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -68,10 +68,10 @@ def is_tag(text: str) -> bool:
 
 
 def primary(tag: str) -> str:
-    """Return the language alone: `en` of `en-GB`."""
+    """Return the language of a tag: `en` of `en-GB`."""
     return tag.split("-", 1)[0].lower()
 
 
 def among(available: Container[str], *tags: str | None) -> str:
-    """Return the first of the tags whose primary tag is available. English if none is."""
+    """Return the first of the tags' languages that is available, or "en" if none is."""
     return next((tag for tag in map(primary, filter(None, tags)) if tag in available), "en")

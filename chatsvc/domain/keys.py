@@ -1,4 +1,4 @@
-"""API keys (help/interface.md 3). `csk_`, 32 random base62 characters and 6 of checksum."""
+"""API keys (help/interface.md 3). A key is `csk_`, 32 random base62 characters and a checksum of 6."""
 
 import hashlib
 import re
@@ -29,7 +29,7 @@ def generate() -> str:
 
 
 def is_well_formed(key: str) -> bool:
-    """Report whether shape and checksum are right, without a look-up."""
+    """Return whether a key has the right form and checksum. The store is not asked."""
     return _SHAPE.fullmatch(key) is not None and _checksum(key[:-6]) == key[-6:]
 
 
@@ -39,7 +39,7 @@ def digest(key: str) -> bytes:
 
 
 def status(key: ApiKey, now: int) -> str:
-    """Return "active", "revoked" or "expired"; `now` in milliseconds."""
+    """Return "active", "revoked" or "expired" for a key. `now` is in milliseconds."""
     if key.revoked_at is not None:
         return "revoked"
     return "expired" if key.expires_at is not None and key.expires_at <= now else "active"

@@ -1,6 +1,7 @@
-"""Weak spots that a check of a bot's knowledge finds: kinds with facts, worded in `translations/weak_spots.yaml`.
+"""Weak spots that a check of a bot's knowledge finds: kinds with facts, and their sentences in `translations/weak_spots.yaml`.
 
-Settings that every business is asked for (telephone, address, opening hours) are missing, with what the knowledge has for them.
+This module finds settings that every business needs (telephone, address, opening hours) and the bot lacks, and values in the
+knowledge for them.
 """
 
 import re
@@ -21,7 +22,7 @@ KINDS = (
 
 
 class LintFinding(NamedTuple):
-    """One weak spot: of `entry`, or between it and `other` (both ids). A missing setting has the entry that tells it, if one does."""
+    """One weak spot of `entry`, or between it and `other` (both ids). For a missing setting, `entry` is the one with its value, if any."""
 
     kind: str
     entry: str | None
@@ -33,7 +34,7 @@ class LintFinding(NamedTuple):
         return self.sentence("en")
 
     def sentence(self, language: str) -> str:
-        """Word the finding in "en" or "tr"."""
+        """Return the sentence of the finding in "en" or "tr"."""
         kind, facts = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind, self.facts
         if self.kind == "opening_hours_missing" and facts:
             facts = {"value": opening_hours.in_words(str(facts["value"]), language)}
@@ -87,7 +88,7 @@ def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
 
 
 def _behind(name: str, sentence: str) -> str:
-    """Return what stands behind the label of a sentence."""
+    """Return the part of a sentence after its label."""
     match = _VALUE[name].search(sentence) if name in _VALUE else None
     return match[1] if match else sentence
 

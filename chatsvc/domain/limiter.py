@@ -1,6 +1,6 @@
-"""Limits of an account: requests of a minute (help/interface.md 7), and messages of a month (help/interface.md 5.3).
+"""Limits of an account: requests in a minute (help/interface.md 7), and messages in a month (help/interface.md 5.3).
 
-The window of a minute begins on the minute of the clock. The allowance of a month is exact under any concurrency.
+A window begins with each minute of the clock. The allowance of a month is exact under any concurrency.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ WINDOW_S = 60
 
 
 class AccountVersion(NamedTuple):
-    """Numbers that grow with each change of an account. `settings`: its row, keys and bots; `activity`: its conversations."""
+    """Numbers that grow with each change of an account: `settings` for its row, keys and bots, `activity` for its conversations."""
 
     settings: int
     activity: int
 
 
 class Slot(NamedTuple):
-    """State of a key's rate-limit window. `reset` is its end in Unix seconds, `version` that of the key's account at this moment."""
+    """State of a key's rate-limit window. `reset` is its end in Unix seconds; `version` is the present one of the key's account."""
 
     taken: bool
     limit: int
@@ -29,26 +29,26 @@ class Slot(NamedTuple):
 
 
 def untouched(limit: int, now_ms: int) -> Slot:
-    """Return the full window, for a caller without a valid key."""
+    """Return the state of an unused window, for a caller without a valid key."""
     return Slot(False, limit, limit, (now_ms // (WINDOW_S * 1000) + 1) * WINDOW_S)
 
 
 class RateLimiter(Protocol):
-    """Counts the requests of each key, in this process or over several. `limit` is that of a window."""
+    """Counter of the requests of each key, in this process or over several. `limit` is the number allowed in a window."""
 
     limit: int
 
     async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        """Take one slot of the key's window; `taken` is False where none was left."""
+        """Take one slot of the key's window. `taken` is False in the result if none was left."""
         ...
 
     async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        """Show the window without taking a slot. The whole limit where the key is unknown."""
+        """Return the state of the window without taking a slot. For an unknown key it is unused."""
         ...
 
 
 class Limiter:
-    """Counts the requests of each key in memory. All counts go when the next window begins, so memory is bounded by the active keys."""
+    """Counter of the requests of each key in memory. All counts are deleted when the next window begins, so memory is bounded."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -73,7 +73,7 @@ class Limiter:
 
 
 class Allowance:
-    """One account's counts in this process: what was committed, and what is reserved. Nothing waits: check and reservation are one step."""
+    """Numbers of committed and reserved messages of an account in this process. Check and reservation are one step, without waiting."""
 
     __slots__ = ("credits", "limit", "reserved", "used")
 
@@ -84,16 +84,16 @@ class Allowance:
         self.reserved: dict[str, int] = {}
 
     def _left_of_plan(self, month: str) -> int:
-        """Count the messages that the plan still allows in `month`. Negative where credits pay for some in flight."""
+        """Return how many messages the plan still allows in `month`. It is negative if credits pay for messages in flight."""
         return max(0, self.limit - self.used.get(month, 0)) - self.reserved.get(month, 0)
 
     def left(self, month: str) -> int:
-        """Count the messages that may still be accepted in `month`. Those of the plan and credits, less those in flight."""
+        """Return how many messages may still be accepted in `month`, by plan and credits, without those in flight."""
         on_credit = sum(max(0, -self._left_of_plan(other)) for other in self.reserved)
         return max(0, self._left_of_plan(month)) + max(0, self.credits - on_credit)
 
     def reserve(self, month: str) -> HeldMessage | None:
-        """Hold one message of `month` (`2026-11`); None where none is left."""
+        """Reserve one message of `month` (`2026-11`). Return None if none is left."""
         if self._left_of_plan(month) <= 0 and not self.left(month):
             return None
         self.reserved[month] = self.reserved.get(month, 0) + 1
@@ -102,9 +102,10 @@ class Allowance:
 
 @dataclass(slots=True)
 class HeldMessage:
-    """One message of an allowance that has been accepted and is not answered yet. Memory holds it in `allowance`, or the store.
+    """A reserved message: it has been accepted and is not answered yet. The reservation is in memory (`allowance`), or in the store.
 
-    turn: number of the open turn in the store that holds it; None where memory does. is_first: no earlier turn of its conversation is open.
+    `turn` is the number of the open turn in the store, or None for a reservation in memory. `is_first` is true if no earlier turn of the
+    conversation is open.
     """
 
     month: str
@@ -114,7 +115,7 @@ class HeldMessage:
     is_open: bool = True
 
     def close(self) -> None:
-        """Hold it no more: it was charged, or is given back. A second time does nothing."""
+        """End the reservation, since the message was charged or has failed. A second call does nothing."""
         if self.is_open and self.allowance is not None:
             self.allowance.reserved[self.month] -= 1
             if not self.allowance.reserved[self.month]:

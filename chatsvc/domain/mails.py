@@ -38,7 +38,7 @@ KEPT_MS = 30 * DAY_MS  # settled mails are deleted after it
 class Mail(NamedTuple):
     """A mail of the queue as its administrator sees it. `causes` is the number of causes that it bundles.
 
-    `attempts` counts the times that its sending was begun; `status_code` and `answer` are the server's, from the last one.
+    `attempts` counts the attempts to send it; `status_code` and `answer` are the server's in the last attempt.
     """
 
     number: int
@@ -66,9 +66,9 @@ class MailOutcome(NamedTuple):
 
 
 class MailFault(Exception):
-    """A mail was surely not taken. `code` says where it failed, `status_code` and `answer` are the server's.
+    """The server has not accepted a mail. `code` is where it failed; `status_code` and `answer` are the server's.
 
-    `of_server`: no mail can be sent at the moment. `is_permanent`: trying this mail again is of no use.
+    If `of_server` is true, no mail can be sent at the moment. If `is_permanent` is true, this mail need not be tried again.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class MailFault(Exception):
 
 
 class MailUncertain(Exception):
-    """The connection broke after the message was written: nobody knows whether the server took it."""
+    """The connection broke after the message was sent, so that it is unknown whether the server accepted it."""
 
 
 class MailState(NamedTuple):
@@ -99,5 +99,5 @@ def is_email(text: str) -> bool:
 
 
 def address_digest(address: str) -> bytes:
-    """Return the digest that stands for an e-mail address in lower case."""
+    """Return the SHA-256 digest of an e-mail address in lower case, which is stored in its place."""
     return hashlib.sha256(address.encode()).digest()

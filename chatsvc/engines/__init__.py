@@ -1,6 +1,6 @@
-"""Engine protocol: one turn in, one reply out.
+"""Protocol of engines: an engine gets one turn, and returns one reply.
 
-Engines write nothing and know nothing of accounts, quota or storage.
+Engines write nothing, and do not know accounts, allowance or storage.
 """
 
 import json
@@ -24,10 +24,10 @@ MAX_EVIDENCE = 5  # entries that are kept with a reply
 
 
 class EngineError(Exception):
-    """Failure to reply; `reason` is one of help/interface.md 6.
+    """Failure to reply. `reason` is one of those in help/interface.md 6.
 
     `detail` is for the log only; it holds no secret and no text of a visitor. `fallback` is a sentence in the visitor's language that
-    channels show in place of an answer, with `choices` as buttons; the interface does not. `dialogue` is the engine's state after it.
+    channels show in place of an answer, with `choices` as buttons; the REST interface does not. `dialogue` is the engine's new state.
     Raises ValueError for an unknown reason.
     """
 
@@ -48,8 +48,8 @@ class EngineError(Exception):
 class Fact:
     """Statement of an entry that answers a question.
 
-    `title` is its short name, as a choice shows it; `text` the fact under its headings; `subject` what it is about, for a question
-    that leans on it.
+    `title` is its short name, which choices show; `text` is the fact with its headings; `subject` is what it is about, for a later
+    question without a subject of its own.
     """
 
     entry: Entry
@@ -106,8 +106,8 @@ class Knowledge(Protocol):
     ) -> SearchResult:
         """Search for `text`; return at most `limit` hits.
 
-        `language` is the language asked for; `spoken` that of the conversation, which weighs less. With `explain` each hit
-        lists its matched words.
+        `language` is the language asked for; `spoken` is that of the conversation, which weighs less. `subject` is what the conversation
+        was about before. If `explain` is true, each hit lists its matched words.
         """
         ...
 
@@ -142,7 +142,7 @@ class Turn:
 
 
 class Evidence(NamedTuple):
-    """Origin of a reply, for the operator: ids and scores of entries, best first. The search's decision and confidence if one made it."""
+    """Origin of a reply, for the operator: ids and scores of entries, best first, and the decision and confidence of a search."""
 
     entries: tuple[tuple[str, float], ...]
     decision: str | None = None
@@ -160,7 +160,7 @@ class Evidence(NamedTuple):
 
     @property
     def answering(self) -> str | None:
-        """Return the entry that the reply came from first, None where no entry answered."""
+        """Return the id of the entry that answered best, or None if no entry answered."""
         return self.entries[0][0] if self.entries and self.decision in ("answer", None) else None
 
     def to_json(self) -> str:
@@ -171,10 +171,10 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Reply of an engine. Non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin.
+    """Reply of an engine: non-empty text, its cost, the captured record, the engine's state for the next turn, and its origin.
 
     `choices` are messages that the visitor may choose as the answer; channels show them as buttons. `missed` is a question that the
-    bot could not answer surely: answered below the mark, or offered choices of which none was taken.
+    bot could not answer with confidence: its confidence was low, or none of the offered choices was taken.
     """
 
     text: str
@@ -187,7 +187,7 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Return whether the reply counts as an answer: no choices, and nothing below the mark."""
+        """Return whether the reply counts as an answer, i.e. offers no choices and has enough confidence."""
         return not self.missed and (self.evidence is None or self.evidence.decision != "ask")
 
 
@@ -195,11 +195,11 @@ class Engine(Protocol):
     """Source of replies."""
 
     async def start(self) -> None:
-        """Load what the first reply needs; failures show in the replies."""
+        """Load what the first reply needs. If that fails, the replies fail."""
         ...
 
     async def reply(self, turn: Turn) -> Reply:
-        """Answer one turn within `turn.timeout_s` seconds; raises EngineError, of the reason `timeout` after them."""
+        """Answer one turn within `turn.timeout_s` seconds. Raises EngineError; its reason is `timeout` after that time."""
         ...
 
     async def close(self) -> None:
@@ -212,7 +212,7 @@ _SITES: WeakKeyDictionary[Knowledge, str] = WeakKeyDictionary()
 
 
 def site_of(knowledge: Knowledge) -> str:
-    """Return the address of the website that entries came from, "" for none."""
+    """Return the address of the website from which entries come, or "" if there is none."""
     if knowledge not in _SITES:
         sources = (entry.source for entry in knowledge.entries if entry.source and entry.source.startswith(("https://", "http://")))
         parts = urlsplit(next(sources, ""))

@@ -1,4 +1,4 @@
-"""Fair share of the processor: engines work for accounts in turn, a few at a time."""
+"""Fair share of the processor: engines work for the accounts in turn, on a few messages at a time."""
 
 import asyncio
 from collections import deque
@@ -16,10 +16,10 @@ _MUCH = 8_000  # characters that work reads besides
 
 
 class FairShare:
-    """Queues the work of each account, and takes from the queues in turn: a crowd of one account does not make another wait.
+    """Queues of work, one for each account, served in turn. Many messages of one account do not delay another account.
 
-    AT_A_TIME pieces of work begin in one iteration of the event loop, which then reads what others have sent. So in a crowd the first
-    requests have gone to the model before the last ones are prepared. As many run in threads at most.
+    At most AT_A_TIME pieces of work begin in one iteration of the event loop, which then handles its other events. So the first requests
+    are sent to the model before the last ones are prepared. At most AT_A_TIME pieces of work run in threads.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class FairShare:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Let the next ones begin, in the next iteration of the event loop."""
+        """Let the next waiting work of each account begin, and repeat this in the next iteration of the event loop."""
         self._begun = 0
         while self._waiting and self._begun + self._threads < AT_A_TIME:
             account_id = next(iter(self._waiting))

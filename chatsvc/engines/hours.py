@@ -1,4 +1,4 @@
-"""When a business is open: its weekly hours and its closed days against the clock, and the days on which a visitor may come."""
+"""Opening hours of a business: whether it is open at a time, and whether an appointment may be at a day or time."""
 
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
@@ -22,24 +22,24 @@ def week_of(hours: str | None) -> dict[str, Spans]:
 
 
 def spans_of(bot: Bot, day: date) -> Spans:
-    """Return the open spans of a day; none on a day that the owner has closed."""
+    """Return the open spans of a day. There are none on a day that the owner has declared closed."""
     return [] if profiles.load(bot.profile).is_closed(day) else weekly_spans(bot, day)
 
 
 def weekly_spans(bot: Bot, day: date) -> Spans:
-    """Return the open spans of a day by the weekly hours alone."""
+    """Return the open spans of a day by the weekly hours, without regard to closed days."""
     return week_of(bot.opening_hours).get(opening_hours.DAYS[day.weekday()], [])
 
 
 def is_open(bot: Bot, moment: datetime) -> bool:
-    """Return whether the business is open at a local time. Without hours it always is, its closed days aside."""
+    """Return whether the business is open at a local time. Without opening hours it is open except on its closed days."""
     if not week_of(bot.opening_hours):
         return not profiles.load(bot.profile).is_closed(moment.date())
     return any(opens <= minute_of(moment) < closes for opens, closes in spans_of(bot, moment.date()))
 
 
 def next_opening(bot: Bot, after: datetime) -> datetime | None:
-    """Return the next local time at which the business opens, None if none is known."""
+    """Return the next local time at which the business opens, or None if it is unknown."""
     for ahead in range(_LOOKED_AHEAD):
         day = after.date() + timedelta(days=ahead)
         for opens, _ in spans_of(bot, day):
@@ -49,7 +49,7 @@ def next_opening(bot: Bot, after: datetime) -> datetime | None:
 
 
 def refused_day(bot: Bot, day: date, now: datetime) -> str | None:
-    """Return why a day is refused ("past", "far", "closed", or "over" for today after hours). None if it is not."""
+    """Return why a day is refused: "past", "far", "closed", or "over" for today after hours. Return None if it is accepted."""
     if day < now.date():
         return "past"
     if day > now.date() + timedelta(days=FURTHEST_DAYS - 1):
@@ -66,7 +66,7 @@ def is_closed_on(bot: Bot, day: date) -> bool:
 
 
 def refused_time(bot: Bot, clock: time, day: date | None, now: datetime) -> str | None:
-    """Return why a time is refused on a day: "past", "closed" or None. `day` None stands for every day."""
+    """Return why a time is refused on a day: "past", "closed", or None if it is accepted. If `day` is None, any day will do."""
     if day is not None and datetime.combine(day, clock) <= now:
         return "past"
     week = week_of(bot.opening_hours)

@@ -1,4 +1,4 @@
-"""Validation of a model's answers, which the provider's library takes as they are; pure functions."""
+"""Validation of a model's answers, which the provider's library does not check. The functions are pure."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ModelAnswer(NamedTuple):
 
 
 def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
-    """Read the body of a 200, with or without text; raises EngineError. Blocks of unknown types are kept as they are."""
+    """Parse the body of an answer with status 200, with or without text; raises EngineError."""
     try:
         data = json.loads(payload)
     except (ValueError, RecursionError) as error:
@@ -139,7 +139,7 @@ def _read(content: list[object], *, hosted: bool) -> tuple[str, tuple[ToolCall, 
 
 
 def reply(message: ModelAnswer) -> str:
-    """Return the text of an answer. Raises EngineError where it has none, none that can be stored, or the sentinel alone."""
+    """Return the text of an answer. Raises EngineError if it has no text, text that cannot be stored, or only NO_ANSWER."""
     if not message.text:
         raise EngineError(_WITHOUT_TEXT.get(message.stop, "bad_response"), "no text")
     text = message.text
@@ -175,15 +175,15 @@ def _is_sendable(arguments: dict[str, object]) -> bool:
 
 
 def clean(text: str) -> str:
-    """Remove lone surrogates and NUL, which JSON or a server cannot take."""
+    """Replace lone surrogates and remove NUL, which JSON or a server does not accept."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
 def without_thoughts(text: str) -> str:
-    """Return what a model says to the visitor. Its thoughts, the marks around them, and turns that it made up are cut.
+    """Return the part of a model's text that is for the visitor. Its thoughts, their marks, and invented turns are removed.
 
-    The opening mark of a thought often belongs to the chat template, so that only the closing one is there; if max_tokens ended the
-    thinking, only the opening one.
+    The opening mark of a thought often belongs to the chat template, so that the text only has the closing mark. If max_tokens ended
+    the thinking, the text only has the opening mark.
     """
     return without_tokens(_own_turn(_outside_thoughts(_of_final_channel(text)))) if _MARKED.search(text) else text
 
@@ -194,7 +194,7 @@ def without_tokens(text: str) -> str:
 
 
 def _of_final_channel(text: str) -> str:
-    """Return the text of the channel for the visitor. Text outside of channels belongs to it."""
+    """Return the text of the channel "final", which is for the visitor, and the text outside of channels."""
     parts, end = [(match.start(), match.end(), match["name"].lower()) for match in _CHANNEL.finditer(text)], 0
     if not parts:
         return text
@@ -227,7 +227,7 @@ def _outside_thoughts(text: str) -> str:
 
 
 def _own_turn(text: str) -> str:
-    """Cut a text where the model's turn ends, and where it goes on as somebody else."""
+    """Return the text up to where the model's turn ends, or where it continues in another role."""
     text = text.lstrip()
     while (turn := _TURN.match(text)) is not None and (turn["role"] or turn["gemma"] or turn["bare"]).lower() in _OWN_ROLES:
         text = text[turn.end() :].lstrip()

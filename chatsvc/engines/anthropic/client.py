@@ -1,7 +1,7 @@
-"""Client of a model's server: the provider's library over a session of our own, and its errors as reasons.
+"""Client of a model's server: it uses the provider's library over our own HTTP session, and translates its errors.
 
-The only module that imports the anthropic package (about 1 s and 50 MB): in a thread, and only where a tier needs it. The session is
-ours because the library's has no hook for the egress ledger and reads an answer of any size.
+Only this module imports the anthropic package (about 1 s and 50 MB), so it is imported in a thread, and only if a tier needs it. The
+library's own session is not used, since it has no hook for the egress ledger and reads an answer of any size.
 """
 
 import logging
@@ -37,9 +37,9 @@ for _name in ("anthropic", "httpx2", "httpcore2"):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """Sends the library's requests over an aiohttp session, and reads MAX_ANSWER_BYTES of an answer and one more at most.
+    """Transport that sends the library's requests over an aiohttp session, and reads at most MAX_ANSWER_BYTES + 1 of an answer.
 
-    Nothing is decompressed. Headers that describe this machine are left out, unless they are signed.
+    Answers are not decompressed. Headers that describe this machine are left out, unless they are signed.
     """
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
@@ -68,7 +68,7 @@ class Client:
     """Client of one server; 2,000 concurrent calls are fine."""
 
     def __init__(self, provider: Provider, egress: Egress) -> None:
-        """Open no connection; needs an event loop. Raises OSError where the certificates cannot be read."""
+        """Create the session in a running event loop, without opening a connection. Raises OSError if the certificates cannot be read."""
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if provider.base_url.startswith("http:") else client_context()
         session = open_session(egress, "model", tls, idle_s=_IDLE_S_HOSTED if provider.is_hosted else _IDLE_S_ON_PREM)
         self._provider = provider
@@ -76,7 +76,7 @@ class Client:
         self._create = self._library.messages.with_raw_response.create
 
     async def send(self, body: "MessageCreateParamsNonStreaming") -> bytes:
-        """Ask for a message; return the body of a 2xx answer as it is, for the library validates nothing. Raises ModelFault."""
+        """Ask the model for a message, and return the body of a 2xx answer without validation. Raises ModelFault."""
         try:
             answer = (await self._create(**body)).http_response.content
         except Exception as error:  # noqa: BLE001  # the library wraps only what fails while it sends
@@ -92,7 +92,7 @@ class Client:
         return str(self._library.base_url).rstrip("/")
 
     async def probe(self, model: str) -> None:
-        """Send a request without a message, which costs nothing. Raises ModelFault, with status 400 where all is well."""
+        """Send a request without a message, which costs nothing. Always raises ModelFault; its status is 400 if the server works."""
         # The address of a platform has the model's name.
         body = {} if self._provider.needs_key else {"model": model, "max_tokens": 1, "messages": []}
         try:
@@ -113,11 +113,11 @@ class Client:
             raise self._fault(error) from None
 
     async def close(self) -> None:
-        """Close every connection; calls in flight fail as unreachable."""
+        """Close every connection. Calls in flight fail with the reason `unreachable`."""
         await self._library.close()
 
     def _fault(self, error: Exception) -> ModelFault:
-        """Translate an error of the library, or of the packages by which it signs."""
+        """Translate an error of the library, or of the packages with which it signs requests, to a ModelFault."""
         if isinstance(error, anthropic.APIStatusError):
             return faults.of_status(error.status_code, error.response.headers, error.body)
         if not isinstance(error, anthropic.APIConnectionError) and not self._provider.needs_key:
@@ -133,7 +133,7 @@ _Library = anthropic.AsyncAnthropic | anthropic.AsyncAnthropicBedrock | anthropi
 
 
 def _library(provider: Provider, http_client: httpx2.AsyncClient) -> _Library:
-    """Make the library's client of a platform. It retries nothing; from the environment it has only credentials of Bedrock and Vertex."""
+    """Create the library's client for a platform. It does not retry. In the environment it reads only credentials of Bedrock and Vertex."""
     for name in ("ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"):
         # Set for other programs: the library mixes these headers into every request, and they would win over the credential.
         os.environ.pop(name, None)

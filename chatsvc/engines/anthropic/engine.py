@@ -1,4 +1,4 @@
-"""Engine that replies by a language model. One deadline covers all calls of a message, their retries and pauses."""
+"""Engine that replies with a language model. One deadline covers all calls for a message, with their retries and pauses."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SPARE_S = 0.5  # seconds of the deadline that are left for writing a capture whe
 
 
 class AnthropicEngine:
-    """Replies from a model behind the Anthropic Messages API; implements `engines.Engine`.
+    """Implementation of `engines.Engine` with a model behind the Anthropic Messages API.
 
     If the provider has a fault, every reply is `not_configured`, and no connection is opened. `timeout_s` (seconds) limits the deadline
     of a turn, `max_retries` the retries within it.
     """
 
     def __init__(self, provider: Provider, *, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
-        """Open no connection."""
+        """Store the settings, without opening a connection."""
         self._provider = provider
         self._fault, self._hosted = provider.fault, provider.is_hosted
         self._timeout_s = timeout_s
@@ -83,7 +83,7 @@ class AnthropicEngine:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
     async def complete(self, model: str, system: str, text: str, max_tokens: int) -> tuple[str, Usage]:
-        """Return what a model writes to a text, outside of any conversation; raises EngineError."""
+        """Return a model's answer to a text outside of any conversation, and its usage; raises EngineError."""
         if self._fault is not None:
             raise EngineError("not_configured", self._fault)
         client = await self._ready_client()
@@ -102,14 +102,14 @@ class AnthropicEngine:
         return message.text, message.usage
 
     async def close(self) -> None:
-        """Close connections; calls in flight fail as unreachable. May be called twice."""
+        """Close connections. Calls in flight fail with the reason `unreachable`. It may be called twice."""
         self._closed = True
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
     async def _ready_client(self) -> Client:
-        """Return the client, which is created once. The library's import takes a second: in a thread."""
+        """Return the client, and create it the first time. The library is imported in a thread, since that takes a second."""
         if self._client is None:
             module = await asyncio.to_thread(import_module, "chatsvc.engines.anthropic.client")
             if self._closed:
@@ -122,7 +122,7 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, turn: Turn, ends_at: float) -> Reply:
-        """Answer in the rounds of one message. Without tools if the server refuses them, with half of the history if it is too long."""
+        """Answer a message. Try again without tools if the server refuses them, and with half of the history if it is too long."""
         loop, ask = asyncio.get_running_loop(), partial(self._ask, await self._ready_client(), ends_at)
         may_use_tools, shortened = self._without_tools_until.get(turn.model, 0.0) <= loop.time(), False
         refused_tools = False
@@ -143,7 +143,7 @@ class AnthropicEngine:
                 return reply
 
     def _begin(self, turn: Turn, *, may_use_tools: bool, shortened: bool) -> tuple[notes.Notes, MessageCreateParamsNonStreaming]:
-        """Choose the tools of a message, search its passages, and build its request."""
+        """Choose the tools for a message, search passages of the knowledge for it, and build the request."""
         budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
         offered: tuple[str, ...] = ()
         if may_use_tools:
@@ -156,10 +156,10 @@ class AnthropicEngine:
         return notes.Notes(turn, offered, hits), request
 
     async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, *, may_use_tools: bool, shortened: bool) -> Reply:
-        """Ask the model until its reply is good, and execute the tool calls before it; raises EngineError.
+        """Call the model until its reply passes the review, and execute its tool calls; raises EngineError.
 
-        `ends_at` is the deadline (loop time), which the caller enforces. `shortened` sends half of the history. Once something is
-        captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
+        `ends_at` is the deadline (loop time), which the caller enforces. If `shortened` is true, half of the history is sent. If the model
+        fails after something was captured, the capture is kept, and the visitor gets a fixed sentence.
         """
         begin = partial(self._begin, may_use_tools=may_use_tools, shortened=shortened)
         noted, body = await self._share.run(begin, turn)
@@ -195,7 +195,7 @@ class AnthropicEngine:
         return Reply(text, spent, captured, evidence=Evidence.of_hits(noted.hits))
 
     async def _ask(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
-        """Make one call with its retries. A pause past `ends_at` (loop time) is not begun: the fault is raised instead."""
+        """Make one call with its retries. Raise the fault if a pause would end after `ends_at` (loop time)."""
         for attempt in itertools.count():
             try:
                 return await client.send(body)
@@ -214,5 +214,5 @@ class AnthropicEngine:
 def _continued(
     body: MessageCreateParamsNonStreaming, message: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
 ) -> MessageCreateParamsNonStreaming:
-    """Append one exchange to a request. Nothing before it changes, as caches and signatures of thinking require."""
+    """Append one exchange to a request. Earlier messages do not change, since caches and signatures of thinking require that."""
     return {**body, "messages": [*body["messages"], {"role": "assistant", "content": message}, {"role": "user", "content": following}]}

@@ -1,4 +1,4 @@
-"""Reasons of failed calls, as 502 names them; pure functions.
+"""Classification of failed calls by the reasons that a 502 response gives. The functions are pure.
 
 Details have only status codes, class names, the provider's error type and request id: an error's text may quote the prompt, and so
 the visitor.
@@ -55,9 +55,10 @@ _REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
 
 
 class ModelFault(EngineError):
-    """A failed call; `retryable`: a retry may help, after `retry_after_s` seconds.
+    """A failed call. If `retryable` is true, a retry may help, after `retry_after_s` seconds.
 
-    `no_tools`: the same call without tools may succeed. `status` is that of the answer, `cause` what the connection failed of.
+    If `no_tools` is true, the same call without tools may succeed. `status` is the HTTP status of the answer; `cause` is the exception
+    with which the connection failed.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class ModelFault(EngineError):
 
 
 def of_status(status: int, headers: Mapping[str, str], body: object) -> ModelFault:
-    """Classify an answer with a status other than 2xx; `body` is its JSON, or its text where it is none.
+    """Classify an answer with a status other than 2xx; `body` is its JSON, or its text.
 
     Every 404 is `model_not_found`, as servers word it differently; the detail shows the operator whether the Messages API answered or
     something else at a wrong `base_url`. A redirect is `bad_response`: following it would send the key to another host.
@@ -124,7 +125,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def error_type(body: object) -> str:
-    """Return the provider's error type, such as `invalid_request_error`; an empty string without one."""
+    """Return the provider's error type, such as `invalid_request_error`, or "" if there is none."""
     error = body.get("error") if isinstance(body, dict) else None
     kind = error.get("type") if isinstance(error, dict) else None
     # Only a plain word: anything else could quote the request.
@@ -137,12 +138,12 @@ def says_too_long(body: object) -> bool:
 
 
 def says_no_tools(body: object) -> bool:
-    """Report whether an error means that this server or its model takes no tools."""
+    """Return whether an error means that this server or its model does not support tools."""
     return _NO_TOOLS.search(_words(body)) is not None
 
 
 def _words(body: object) -> str:
-    """Return the error's own texts, a line each; other members may quote the request."""
+    """Return the texts of an error, one a line. Other members of the body are left out, as they may quote the request."""
     members = [body]
     if isinstance(body, dict):
         error = body.get("error")

@@ -1,8 +1,8 @@
-"""Checks that figures, phone numbers, addresses and links in a reply are known. From the knowledge, the settings or the visitor.
+"""Check of the figures, phone numbers, addresses and links in a reply: they must be in the knowledge, the settings or the conversation.
 
-Allowed without a source: small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices
-and the counts that the visitor or the reply names. Words beside figures are those of `languages/*/figures.txt`;
-months and numbers those by which dates are read.
+These need no source: small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices and
+the counts that the visitor or the reply names. `languages/*/figures.txt` has the words that stand beside figures; the names of months
+and numbers are those with which dates are read.
 """
 
 import re
@@ -31,7 +31,7 @@ _SYMBOLS = LanguageWords("symbols.txt")
 
 
 def _pattern(words: Iterable[str]) -> str:
-    """Write words of a file as one pattern. The longest of them come first."""
+    """Return a pattern that matches any of these words of a file. Longer words come first."""
     parts = (re.escape(word.removesuffix("*")) + (r"\w{0,12}(?!\w)" if word.endswith("*") else r"(?!\w)") for word in words)
     return "|".join(sorted(parts, key=len, reverse=True))
 
@@ -98,14 +98,14 @@ def comparable(text: str) -> str:
 
 
 class Known:
-    """Figures of one text as sets, each kind read when it is first needed."""
+    """Figures of one text as sets. Each kind is read when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = comparable(text)
 
     @cached_property
     def phones(self) -> frozenset[str]:
-        """Every run of digit groups that may be a phone number, and its ends: the number as it is written elsewhere."""
+        """Return the digits of all possible phone numbers in the text, and their last digits (`_tail`)."""
         numbers = set[str]()
         for match in _RUN.finditer(self.text):
             groups = re.findall(r"\d+", match[0])
@@ -121,7 +121,7 @@ class Known:
 
     @cached_property
     def links(self) -> frozenset[str]:
-        """Every address of a page or of a mailbox, and its host."""
+        """Return every address of a page or a mailbox, and its host."""
         links = {_bare_link(match[0]) for match in _LINK.finditer(self.text)}
         return frozenset(links | {link.partition("/")[0].rpartition("@")[2] for link in links})
 
@@ -148,7 +148,7 @@ class Known:
 
 
 class Sources:
-    """Texts that a reply may repeat. The knowledge, the bot's settings and the conversation, with the days of its records.
+    """Texts that a reply may repeat: the knowledge, the bot's settings, and the conversation with the days of its records.
 
     `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote; `country`
     (ISO 3166) is the one whose emergency numbers are known.
@@ -174,7 +174,7 @@ class Sources:
         return any(value in source.values for value in values for source in self._known)
 
     def unknown(self, reply: str) -> list[str]:
-        """Name the first parts of a reply that no source has."""
+        """Return the first parts of a reply that are in no source."""
         reply = _LONG_WORD.sub(r"\1", reply)
         text, unknown = _IDIOMS.sub(" ", fold(reply)), list[str]()
         for match in _LINK.finditer(text):
@@ -268,9 +268,9 @@ class Sources:
         return tuple(dict.fromkeys(prices))[:MAX_PRICES]
 
     def _is_computed(self, match: re.Match[str], named: Counter[Decimal]) -> bool:
-        """Try one step of arithmetic. An amount from prices and counts, or the time until a known time of day.
+        """Return whether a number follows by one step of arithmetic: an amount from prices and counts, or a known duration.
 
-        `named` counts the numbers of the reply and of the visitor; the number itself is not one that it follows from.
+        `named` counts the numbers of the reply and of the visitor, from which the number itself is excluded.
         """
         values = _values(match[0])
         before, after = _around(match)
@@ -298,7 +298,7 @@ class Sources:
 
 
 def _tail(digits: str) -> str:
-    """Return the end of a phone number that is the same with and without its codes."""
+    """Return the last digits of a phone number, which are the same with and without its country and area codes."""
     return digits[-10:].lstrip("0")
 
 
@@ -307,7 +307,7 @@ def _bare_link(link: str) -> str:
 
 
 def _may_be_phone(match: re.Match[str]) -> bool:
-    """Report whether digits are a phone number, and no date, price, range or numbers beside each other."""
+    """Return whether digits are a phone number, and not a date, a price, a range or several numbers."""
     text = match[0].strip()
     groups = re.findall(r"\d+", text)
     if len("".join(groups)) not in _PHONE_DIGITS or _MONEY_AFTER.match(match.string, match.end()):
@@ -354,7 +354,7 @@ def _all_values(text: str) -> Iterator[Decimal]:
 
 
 def _days(text: str) -> Iterator[tuple[str, tuple[int, int, int | None]]]:
-    """Yield the calendar days of a folded text: the words, and month, day and year."""
+    """Yield the calendar days named in a folded text: the words, and (month, day, year)."""
     for match in _ISO.finditer(text):
         yield match[0], (int(match[2]), int(match[3]), int(match[1]))
     for match in _DAY_FIRST.finditer(text):

@@ -1,6 +1,6 @@
-"""Execution of the tool calls of one message: searches, and notes that are checked before the model is told of them.
+"""Execution of the tool calls of one message: searches, and notes, which are checked before the model gets their result.
 
-The result of a note is the record as the team will read it, with what was left out and why.
+The result of a note is the record as the team will read it, and the values that were left out, with the reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STANDS = {
 
 
 class Notes:
-    """Notes of one message. At most one request and one appointment, or one change; and the entries found by searches."""
+    """Notes of one message (at most one request and one appointment, or one change), and the entries found by searches."""
 
     def __init__(self, turn: Turn, offered: tuple[str, ...], hits: list[Hit]) -> None:
         self.captured: Captured | None = None
@@ -118,7 +118,7 @@ class Notes:
         return " ".join((*parts, *self._left_out(wanted, record, matches)))
 
     def _clock_of(self, claimed: Captured) -> time | None:
-        """Return the time of an appointment. Where a day alone is booked, it is the hour of opening."""
+        """Return the time of an appointment. If only days are booked, it is the opening time of the day."""
         if claimed.time is not None or claimed.date is None:
             return claimed.time
         if profiles.load(self._turn.bot.profile).form("appointment").appointment == "time":
@@ -127,13 +127,13 @@ class Notes:
         return opening.time() if opening is not None and opening.date() == claimed.date else _NOON
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
-        """Look the quotes up; where none is the visitor's, take all that they have said and no record has."""
+        """Check the quotes. If none is from the visitor, take all of their messages that are in no record."""
         matches = quotes.check(wanted.quotes, self._turn.spoken)
         noted = [record.message for record in self._turn.captured]
         return matches if matches.kept else quotes.Quotes(quotes.without(self._turn.spoken, noted), matches.dropped)
 
     def _change(self, wanted: NoteCall) -> str:
-        """Note what the visitor wants changed of a record of this conversation."""
+        """Note a change that the visitor wants of a record of this conversation. Return the result for the model."""
         if self._notes and not all(noted.change for noted in self._notes.values()):
             raise WrongArguments("A request was noted from this message; that is enough. Answer now.")
         statuses = TAKEN_BACK if wanted.kind == "withdraw" else CHANGEABLE
@@ -164,7 +164,7 @@ class Notes:
         return " ".join((*parts, *self._left_out(wanted, changed, matches)))
 
     def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
-        """Say what was not kept, and why, so that the model can ask for it or does not claim it."""
+        """Return sentences on values that were left out, and why. The model is then to ask for them, or not to claim them."""
         labels = {"visitor_name": "name", "visitor_email": "e-mail", "visitor_phone": "phone"}
         labels |= {name: name.replace("_", " ") for name in ("end_date", "end_time", "item")}
         lost = [label for name, label in labels.items() if getattr(wanted.claimed, name) and not getattr(record, name)]
@@ -178,7 +178,7 @@ class Notes:
         return left
 
     def _demand(self, wanted: NoteCall, claimed: Captured, record: Captured) -> None:
-        """Refuse a request without contact data, and an appointment at an impossible time."""
+        """Raise WrongArguments for a request without contact data, or an appointment at an impossible time."""
         if wanted.kind == "appointment":
             self._demand_moment(claimed.date, claimed.time)
         missing = []
@@ -190,7 +190,7 @@ class Notes:
             raise WrongArguments(f"The visitor's own messages hold no such thing as {' and '.join(missing)} that was passed. Ask for it.")
 
     def _demand_moment(self, day: date | None, clock: time | None) -> bool:
-        """Refuse a time that cannot be. Return whether the business is closed then."""
+        """Raise WrongArguments for an impossible time. Return whether the business is closed at that time."""
         if day is None or clock is None:
             raise WrongArguments("An appointment has a date and a time.")
         moment, now = datetime.combine(day, clock), self._now
@@ -218,7 +218,7 @@ def _joined(notes: list[Captured]) -> Captured:
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
-    """Write the reply where something was captured and the model then failed. The capture is kept."""
+    """Return a fixed reply for a message after which something was captured and then the model failed."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
     turkish = among(("tr", "en"), turn.language, spoken(turn.message, turn.history), turn.bot.language) == "tr"

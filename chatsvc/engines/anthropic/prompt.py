@@ -33,7 +33,7 @@ MAX_TOKENS = 2048  # most tokens of a reply, thinking included. Below 1,024 reas
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a prompt in characters. The whole knowledge up to `knowledge`, else passages up to `passages`."""
+    """Limits of a prompt in characters. A knowledge of up to `knowledge` is sent as a whole, and otherwise `passages` of it."""
 
     knowledge: int
     passages: int
@@ -116,10 +116,10 @@ _TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{2}|[a-z]{4}|[0-9]{3}))?(?:-.*)?", re.
 def request(
     turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = (), shortened: bool = False
 ) -> MessageCreateParamsNonStreaming:
-    """Build the body of POST /v1/messages, with only what every server knows. No temperature, no tool_choice.
+    """Build the body of POST /v1/messages, with fields that every server knows: no temperature and no tool_choice.
 
-    `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools. `shortened` halves the history: the
-    server refused it as too long.
+    `hits` are the passages for a knowledge that does not fit; `offered` are the names of the tools. If `shortened` is true, the history
+    is halved, because the server refused it as too long.
     """
     budget = HOSTED if hosted else ON_PREM
     is_whole = fits(turn.knowledge, budget.knowledge)
@@ -148,9 +148,9 @@ def request(
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[MessageParam]:
-    """Build the messages of a conversation within `budget` characters. Oldest first, beginning with the user, roles alternating.
+    """Build the messages of a conversation within `budget` characters. They begin with the user, and roles alternate.
 
-    The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
+    The message that exceeds the budget is still included, since a short "and on Sundays?" means nothing without it.
     """
     newest_first = [("user", clean(without_tokens(message)))]
     used = 0
@@ -176,7 +176,7 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
 
 
 def language_name(tag: str) -> str | None:
-    """Name the language of a BCP 47 tag ("English (en-GB)"); None if it is none. Little of the caller's text is let through."""
+    """Return the name of a language tag: "English (en-GB)". Return None for an invalid tag, which must not get into the prompt."""
     match = _TAG.fullmatch(tag)
     if match is None:
         return None
@@ -186,7 +186,7 @@ def language_name(tag: str) -> str | None:
 
 
 def passages(turn: Turn, budget: int) -> list[Hit]:
-    """Search the entries nearest to the message, then to the question before it. Best first, within `budget` characters."""
+    """Search entries for the message, and for the visitor's message before it. Return them best first, within `budget` characters."""
     if not turn.knowledge.entries:
         return []
     heard = spoken(turn.message, turn.history)
@@ -206,7 +206,7 @@ def passages(turn: Turn, budget: int) -> list[Hit]:
 
 
 def _moment(turn: Turn) -> str:
-    """Write the bot's wall clock, to the minute, and the language to answer in."""
+    """Return the lines of the prompt with the bot's local time, opening status, and the language to answer in."""
     now = times.local(turn.now_ms, turn.bot.timezone)
     # A zone that this machine does not know must not cost the visitor the answer.
     zone = turn.bot.timezone if times.zone(turn.bot.timezone) is not None else "UTC"
@@ -237,7 +237,7 @@ def hours_in_words(text: str) -> str:
 
 
 def status(bot: Bot, now: datetime) -> str | None:
-    """Return whether the business is open now and until when, or when it opens. None without hours."""
+    """Return in words until when the business is open, or when it opens. Return None without opening hours."""
     if not hours.week_of(bot.opening_hours):
         return None
     minute = hours.minute_of(now)
@@ -306,7 +306,7 @@ def rules(bot: Bot, site: str, *, offered: tuple[str, ...], cached: bool) -> Tex
 
 
 def block(text: str, *, cached: bool = False) -> TextBlockParam:
-    """Build a system block; `cached` ends a prefix for the prompt cache there."""
+    """Build a system block. If `cached` is true, a prefix for the prompt cache ends with it."""
     # llama.cpp joins the blocks without anything between them.
     plain = text_block(text.strip() + "\n\n")
     return {**plain, "cache_control": EPHEMERAL} if cached else plain
@@ -318,7 +318,7 @@ def fits(known: Knowledge, budget: int) -> bool:
 
 
 def entries_told(entries: Iterable[Entry], title: str) -> str:
-    """Write entries between tags; tags inside them are escaped. Other phrasings are left out, as they only help a search."""
+    """Return entries as text between tags. Tags in entries are escaped. Other phrasings are left out, since they only help a search."""
     texts = [_OUR_TAGS.sub(_QUOTE, f"Q: {entry.question.strip()}\nA: {entry.answer.strip()}") for entry in entries]
     inside = "\n".join(f"<entry>\n{text}\n</entry>" for text in texts) or "(nothing)"
     return f"{title}, as questions and answers:\n<knowledge>\n{inside}\n</knowledge>"

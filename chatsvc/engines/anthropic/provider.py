@@ -15,7 +15,7 @@ _PACKAGES = {"bedrock": "boto3", "vertex": "google.auth"}
 class Provider:
     """Server that speaks the Anthropic Messages API, or a platform that offers it in its own way.
 
-    `base_url` is empty for the address that Bedrock or Vertex has in `region`. `api_key` is None where the configured secret is missing,
+    `base_url` is empty for the usual address of Bedrock or Vertex in `region`. `api_key` is None if the configured secret is missing,
     and empty for an on-prem server that needs none: no Authorization header is sent. Bedrock without a key, and Vertex, take the
     credentials of the machine; Vertex takes those of a `project`.
     """
@@ -30,7 +30,7 @@ class Provider:
     def of(
         cls, base_url: str, api_key: str | None, platform: str = "anthropic", region: str | None = None, project: str | None = None
     ) -> Self:
-        """Strip what the library adds itself (`/v1`); raises ValueError for no http(s) address."""
+        """Create a provider without `/v1` in its address, which the library adds. Raises ValueError for an invalid address."""
         stripped = base_url.strip().rstrip("/")
         parts = urlsplit(stripped)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.query:
@@ -53,7 +53,7 @@ class Provider:
 
     @property
     def missing(self) -> str | None:
-        """Return what has to be installed for the platform; None if nothing is missing."""
+        """Return what has to be installed for the platform, or None if nothing is missing."""
         package = None if self.api_key else _PACKAGES.get(self.platform)
         try:
             if package is None or find_spec(package) is not None:

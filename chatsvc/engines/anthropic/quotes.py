@@ -1,4 +1,4 @@
-"""Quotes of a visitor, looked up in what they typed. Spaces, case and punctuation are put aside; what is no quote is dropped."""
+"""Check of a visitor's quotes against their messages. Spaces, case and punctuation are ignored; false quotes are dropped."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _PARTS = re.compile(r"\n|(?<=[.!?;])\s+|\.{2,}|…|\s[/|–—+-]\s|[“”\"«�
 
 
 class _SpokenMessage(NamedTuple):
-    """A message, its folded words with a blank around each, and where each word stands in `text`."""
+    """A message, its folded words with a blank around each, and the span of each word in `text`."""
 
     text: str
     words: str
@@ -30,7 +30,7 @@ class _QuotedPart(NamedTuple):
 
 
 class Quotes(NamedTuple):
-    """The visitor's own words in the order of the conversation, and the quotes of which nothing was found."""
+    """The visitor's own words in the order of the conversation (`kept`), and the quotes that were not found (`dropped`)."""
 
     kept: tuple[str, ...]
     dropped: tuple[str, ...]
@@ -53,7 +53,7 @@ def check(quotes: Iterable[str], spoken: Sequence[str]) -> Quotes:
 
 
 def without(spoken: Sequence[str], noted: Iterable[str]) -> tuple[str, ...]:
-    """Return the messages that say something and stand in no record yet: what is kept where no quote was found."""
+    """Return the messages of two or more words that are in no record yet. They are used if no quote was found."""
     before = " ".join(_message(text).words for text in noted)
     messages = [(text.strip(), _message(text)) for text in spoken]
     return tuple(text for text, message in messages if len(message.spans) > 1 and message.words not in before) or tuple(spoken[-1:])
@@ -69,7 +69,7 @@ def _folded_words(text: str) -> list[str]:
 
 
 def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPart | None:
-    """Return the last place where these words stand beside each other."""
+    """Return the last place in the messages where these words follow each other, or None."""
     wanted = f" {' '.join(words)} "
     for number in range(len(messages) - 1, -1, -1):
         offset = messages[number].words.rfind(wanted)
@@ -80,7 +80,7 @@ def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPa
 
 
 def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
-    """Return the parts that a quote was joined from. None of them where too little of it is the visitor's."""
+    """Return the parts of messages from which a quote was joined. Return none if too little of it is from the visitor."""
     parts, of, matched = list[_QuotedPart](), 0, 0
     for piece in _PARTS.split(quote):
         words = _folded_words(piece)
@@ -93,7 +93,7 @@ def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]
 
 
 def _runs(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
-    """Return the longest runs of words that stand in a message, from the left."""
+    """Return the longest runs of words that occur in a message, from left to right."""
     runs, index = list[_QuotedPart](), 0
     while index + _FEWEST_WORDS <= len(words):
         run, length = _find(words[index : index + _FEWEST_WORDS], messages), _FEWEST_WORDS
@@ -108,7 +108,7 @@ def _runs(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> list[_Quo
 
 
 def _merged(parts: Iterable[_QuotedPart]) -> list[_QuotedPart]:
-    """Return the parts in the order of the conversation. Those that overlap or stand beside each other are one."""
+    """Return the parts in the order of the conversation. Overlapping and neighbouring parts are merged."""
     merged = list[_QuotedPart]()
     for part in sorted(parts):
         before = merged[-1] if merged else None
@@ -120,7 +120,7 @@ def _merged(parts: Iterable[_QuotedPart]) -> list[_QuotedPart]:
 
 
 def _text(message: _SpokenMessage, part: _QuotedPart) -> str:
-    """Return the words as they were typed, with the sign behind them."""
+    """Return the words of a part as they were typed, with the punctuation behind them."""
     end = message.spans[part.last - 1][1]
     behind = re.match(r"[!?.)%€£$₺]{0,3}", message.text[end : end + 3])
     return " ".join(message.text[message.spans[part.first][0] : end + (behind.end() if behind else 0)].split())

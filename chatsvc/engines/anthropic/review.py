@@ -1,4 +1,4 @@
-"""Review of a model's reply before a visitor sees it. No tool call as text, no invented figures, no claims of actions never done."""
+"""Review of a model's reply: it must not have tool calls as text, invented figures, or claims of actions that were not done."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,14 +20,14 @@ _known: WeakKeyDictionary[Knowledge, grounding.Known] = WeakKeyDictionary()
 
 
 def characters_read(turn: Turn, text: str) -> int:
-    """Return how many characters the review of a reply reads. A knowledge counts until its figures are sets."""
+    """Return how many characters the review of a reply reads. Those of the knowledge count until its figures are cached."""
     past = sum(len(message.content) for message in turn.history)
     entries = () if turn.knowledge in _known else turn.knowledge.entries
     return len(text) + past + sum(len(entry.question) + len(entry.answer) for entry in entries)
 
 
 def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: Turn) -> str | None:
-    """Return what is wrong with a reply, in words for the model. None for a good one. Raises EngineError for `no_answer`.
+    """Return what is wrong with a reply, as a text for the model, or None for a good reply. Raises EngineError("no_answer").
 
     `hits` are entries found for the message, `captured` is what was captured from it.
     """
@@ -108,7 +108,7 @@ _TR_PAST = "(?:[dt][ıiuü]|m[ıiuü]ş(?:t[ıiuü]r)?)"
 
 
 def _turkish(active: str, passive: str, subject: str) -> str:
-    """Build a pattern: "I have done", "we have done your ...", "your ... has been done"."""
+    """Build a pattern for Turkish claims: "I have done", "we have done your ...", "your ... has been done"."""
     return (
         rf"\b(?:{active})[dt][ıiuü]m\b"
         rf"|\b\w{{1,30}}n[ıiuü]z\w{{0,20}}\b[^.!?\n]{{0,60}}\b(?:{active})[dt][ıiuü]k\b"
@@ -159,9 +159,9 @@ _CALL_MARKS = re.compile(
 
 
 def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedRecord], *, noted: bool) -> str | None:
-    """Return the first sentence that claims an action which no tool did. None where there is none.
+    """Return the first sentence that claims an action which no tool has done, or None.
 
-    `known` are folded texts that the bot may quote. `noted`: a request is noted, so that saying so is true.
+    `known` are folded texts that the bot may quote. `noted` is whether a request was noted, so that a reply may say so.
     """
     records, known = list(records), list(known)
     for match in _SENTENCE.finditer(text):
@@ -177,7 +177,7 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
 
 
 def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> list[str]:
-    """Return words of the visitor that a reply calls noted although no record holds them, at most MOST_WORDS.
+    """Return words of the visitor that a reply calls noted but no record contains, at most MOST_WORDS.
 
     `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
     """
@@ -195,7 +195,7 @@ def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> l
 
 
 def _words(text: str) -> list[str]:
-    """Return the words that say something, and all numbers."""
+    """Return the longer words of a text, and all numbers."""
     return [word for word in _WORD.findall(comparable(text)) if len(word) >= _SHORTEST or word.isdecimal()]
 
 

@@ -1,7 +1,7 @@
-"""Definitions of a model's tools, and validation of their arguments; pure functions.
+"""Definitions of a model's tools, and validation of their arguments. The functions are pure.
 
-Arguments are validated here although the tools have schemas: many on-prem servers do not enforce them, and a visitor may have
-talked the model into anything.
+Arguments are validated here although the tools have schemas, since many on-prem servers do not enforce schemas, and a visitor may
+have talked the model into anything.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ DEFINITIONS: dict[str, ToolParam] = {
 
 
 class WrongArguments(Exception):
-    """Invalid arguments of a tool call. The text is for the model and quotes nothing of what it sent."""
+    """Invalid arguments of a tool call. The text is for the model, and does not quote the arguments."""
 
 
 class NoteCall(NamedTuple):
     """Arguments of a tool that notes or changes a record, not yet compared with what the visitor typed.
 
-    `kind` is a type of request, "appointment", or the kind of a change, of the record `record_id`; `claimed` is the record without words.
+    `kind` is a type of request, "appointment", or the kind of a change of the record with id `record_id`; `claimed` has the other values.
     """
 
     kind: str
@@ -160,7 +160,7 @@ def query(arguments: object) -> str:
 
 
 def _quotes(given: object) -> tuple[str, ...]:
-    """Read a list of quotes, or one quote a line. None of them is checked."""
+    """Read a list of quotes, or a text with one quote a line. The quotes are not compared with the visitor's messages."""
     quotes = given.splitlines() if isinstance(given, str) else given
     if quotes is None:
         return ()
@@ -170,7 +170,7 @@ def _quotes(given: object) -> tuple[str, ...]:
 
 
 def _fields(given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, str]:
-    """Read short strings under known names, without empty ones."""
+    """Read fields with known names, whose values are short strings. Empty ones are left out. Raises WrongArguments."""
     if not given.keys() <= set(known):
         raise WrongArguments(f"There is a field too many; the fields are {', '.join(known)}.")
     fields: dict[str, str] = {}
