@@ -151,5 +151,5 @@ def _reason(language: str, line: str) -> str:
     for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
         term, separated, rest = line.partition(separator)
         if term and separated:
-            return catalogue.text(language, f"reasons.{name}", said=term, found=rest.partition(" (")[0] if name == "means" else rest)
+            return catalogue.text(language, f"reasons.{name}", term=term, match=rest.partition(" (")[0] if name == "means" else rest)
     return catalogue.text(language, "reasons.topic") if line.startswith("(about: ") else line

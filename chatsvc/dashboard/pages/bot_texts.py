@@ -49,8 +49,8 @@ def _wordings(bot: Bot) -> list[Wording]:
                 "own": texts,
                 "current": {language: texts.get(language) or text for language, text in sentence.texts.items()},
                 "situation": next(name for begin, name in _BEGINNINGS if sentence.name.startswith(begin)),
-                "place": title_key if translations.has(title_key) else None,
-                "said": next(filter(translations.has, phrase_keys), None),
+                "title": title_key if translations.has(title_key) else None,
+                "phrase": next(filter(translations.has, phrase_keys), None),
             }
         )
     return wordings
@@ -61,11 +61,11 @@ async def show(page: Page) -> Response:
     usual: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
     rare: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
     order = {f"bot_texts.{key}": number for number, key in enumerate(translations.section("bot_texts"))}
-    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording["place"] or "", 0)):
-        keys = filter(None, (wording["place"], wording["said"]))
+    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording["title"] or "", 0)):
+        keys = filter(None, (wording["title"], wording["phrase"]))
         texts = [wording["default"].name, *wording["current"].values(), *map(page.text, keys)]
         if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording["own"]):
-            (usual if wording["place"] else rare)[wording["situation"]].append(wording)
+            (usual if wording["title"] else rare)[wording["situation"]].append(wording)
     is_open = bool(q.strip() or state)
     return page.render("bot_texts.html", bot=bot, usual=usual, rare=rare, is_open=is_open, q=q, state=state)
 

@@ -27,7 +27,7 @@ _MOST_CHOSEN = 100  # conversations changed at once
 log = logging.getLogger(__name__)
 
 
-def _kept(page: Page) -> dict[str, str]:
+def _filters(page: Page) -> dict[str, str]:
     """Return the filters of the list that the page's address has."""
     return {name: page.query[name] for name in (*_FILTERS, "captured", "sort") if page.query.get(name)}
 
@@ -52,7 +52,7 @@ async def _listed(page: Page, *, is_beside: bool) -> dict[str, Any]:
         "chosen": chosen,
         "captured": captured,
         "sort": sort,
-        "kept": _kept(page),
+        "filters": _filters(page),
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "labels": labels,
         "label_choices": [(label, label) for label in sorted({*labels, *filter(None, [chosen["label"]])})],
@@ -93,7 +93,7 @@ async def change_many(page: Page, fields: Fields) -> Response:
             refused = refusal
     if refused is not None:
         raise refused
-    return page.redirect(with_query("/conversations", {**_kept(page), "after": None}), done="saved" if fields.all("conversation") else None)
+    return page.redirect(with_query("/conversations", {**_filters(page), "after": None}), done="saved" if fields.all("conversation") else None)
 
 
 async def show(page: Page) -> Response:
@@ -101,7 +101,7 @@ async def show(page: Page) -> Response:
     if page.query.get("q") and not (page.query.get("message") or page.query.get("before")):
         hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
         if hit is not None:
-            path = with_query(f"/conversations/{page.params['conversation']}", {"message": hit, **_kept(page)})
+            path = with_query(f"/conversations/{page.params['conversation']}", {"message": hit, **_filters(page)})
             return page.redirect(f"{path}#{hit}")
     return await opened(page)
 
@@ -174,7 +174,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         "contact": {kind: list(dict.fromkeys(filter(None, given))) for kind, given in contact.items()},
         "is_writable": shown.writable_until is None or now < shown.writable_until,
         "steady": shown.typing or shown.colleagues or shown.view.conversation.handling != BOT,
-        "found": shown,
+        "shown": shown,
         "conversation": shown.view.conversation,
         "bot": bot,
         "zone": zone,
@@ -184,7 +184,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
 @form(opened)
 async def change(page: Page, fields: Fields) -> Response:
     await records.change(page, fields)
-    return page.redirect(with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None}), done="saved")
+    return page.redirect(with_query(f"/conversations/{page.params['conversation']}", {**_filters(page), "q": None}), done="saved")
 
 
 async def export(page: Page) -> Response:
@@ -211,8 +211,8 @@ async def act(page: Page) -> Response:
     """Perform the act that the path names. It leads to the conversation, to its reply or to the list; a refusal shows what was typed."""
     fields, name = await page.form(), page.path.rpartition("/")[2]
     # With the filters of the list; without the search, which leads to a message.
-    here = with_query(f"/conversations/{page.params['conversation']}", {**_kept(page), "q": None})
-    writing, listed, yes = f"{here}#write", with_query("/conversations", _kept(page)), "yes" in fields
+    here = with_query(f"/conversations/{page.params['conversation']}", {**_filters(page), "q": None})
+    writing, listed, yes = f"{here}#write", with_query("/conversations", _filters(page)), "yes" in fields
     acts: dict[str, tuple[str, str | None, dict[str, Any]]] = {
         "take": (writing, None, {"yes": yes}),
         "reply": (writing, None, {"text": fields.raw("text"), "yes": yes}),

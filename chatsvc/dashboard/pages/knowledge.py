@@ -46,7 +46,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
         "groups": [(name, list(group)) for name, group in groupby(part.items, key=lambda entry: entry.source or "")],
         "counts": sorted(Counter(entry.source or "" for entry in entries).items()),
         "total": len(entries),
-        "found": len(matches),
+        "match_count": len(matches),
         "q": q,
         "source": source,
         "next": part.next,
@@ -147,7 +147,7 @@ async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
     return {
         "bot": await page.bot(),
         "pieces": pieces._replace(synonyms=_synonyms(fields)),
-        "kept": {index for index, number in enumerate(rest) if number in chosen},
+        "ticked": {index for index, number in enumerate(rest) if number in chosen},
         "keep": set(fields.all("keep_entry")),
         "faults": [],
     }
@@ -184,7 +184,7 @@ async def split(page: Page) -> Response:
         pieces: Pieces = await page.perform("knowledge.split", bot=bot.id, file=file, source=fields.text("source"))
     except Refused as refusal:
         return await refuse_files(page, refusal, fields)
-    return page.render(_pieces.template, bot=bot, pieces=pieces, kept=set(range(len(pieces.pieces))), keep=set(), faults=[])
+    return page.render(_pieces.template, bot=bot, pieces=pieces, ticked=set(range(len(pieces.pieces))), keep=set(), faults=[])
 
 
 async def join(page: Page) -> Response:

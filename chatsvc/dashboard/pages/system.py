@@ -43,7 +43,7 @@ async def download(page: Page) -> Response:
 
 
 async def licenses(page: Page) -> Response:
-    return page.render("licenses.html", found=await page.perform("license.list"))
+    return page.render("licenses.html", packages=await page.perform("license.list"))
 
 
 @view("mails.html")
