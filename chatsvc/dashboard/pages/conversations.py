@@ -93,7 +93,9 @@ async def change_many(page: Page, fields: Fields) -> Response:
             refused = refusal
     if refused is not None:
         raise refused
-    return page.redirect(with_query("/conversations", {**_filters(page), "after": None}), done="saved" if fields.all("conversation") else None)
+    return page.redirect(
+        with_query("/conversations", {**_filters(page), "after": None}), done="saved" if fields.all("conversation") else None
+    )
 
 
 async def show(page: Page) -> Response:
