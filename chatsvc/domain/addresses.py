@@ -80,7 +80,7 @@ _PUBLIC_IPV6 = IPv6Network("2000::/3")
 
 
 def is_inside(address: IPAddress, allowed: Networks) -> bool:
-    """Report whether an operator has listed the address in `webhooks.allowed_networks`."""
+    """Return whether an operator has listed the address in `webhooks.allowed_networks`."""
     return any(address in network for network in allowed)
 
 

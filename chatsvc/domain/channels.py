@@ -133,7 +133,7 @@ def is_color(text: str) -> bool:
 
 
 def is_dark(color: str) -> bool:
-    """Report whether white has more contrast on a colour than black (WCAG 2)."""
+    """Return whether white has more contrast on a colour than black (WCAG 2)."""
     parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     light = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] <= 0.179
@@ -147,7 +147,7 @@ def logo_kind(data: bytes) -> str | None:
 
 
 def is_web_address(text: str) -> bool:
-    """Report whether a page may link to a text: an http or https address."""
+    """Return whether a page may link to a text: an http or https address."""
     if len(text) > MOST_URL or not text.isascii() or not text.isprintable() or any(mark in text for mark in " \"'<>"):
         return False
     try:

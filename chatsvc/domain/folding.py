@@ -63,7 +63,7 @@ MOST_TAG = 128
 
 
 def is_tag(text: str) -> bool:
-    """Report whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
+    """Return whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
     return len(text) <= MOST_TAG and _TAG.fullmatch(text) is not None
 
 

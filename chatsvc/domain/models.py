@@ -1,6 +1,6 @@
 """Domain objects of the service (help/interface.md 5). Times are milliseconds since the epoch, UTC.
 
-Named tuples: they are made by the thousand when a list is read, and defined when every command starts; both are cheap.
+They are named tuples, which are cheap to create by the thousand, and cheap to define when a command starts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AccountUsage(NamedTuple):
 
 
 class Bot(NamedTuple):
-    """A chatbot (help/interface.md 5.1) with the settings that never leave by the interface."""
+    """A chatbot (help/interface.md 5.1), also with the settings that the interface does not show."""
 
     id: str
     account_id: str
@@ -80,7 +80,7 @@ class Bot(NamedTuple):
 
 
 class ApiKey(NamedTuple):
-    """A key as it is kept: the digest alone, never the key (help/interface.md 3.1). `account_id` is None once the account is gone."""
+    """A key as it is stored: only its digest (help/interface.md 3.1). `account_id` is None after its account was deleted."""
 
     id: str
     account_id: str | None
@@ -108,7 +108,7 @@ class NewKey(NamedTuple):
 
 
 class FirstRecords(NamedTuple):
-    """The first account, bot and key, None if there was an account. `operator` is the administrator, if one was asked for."""
+    """The first account, bot and key, which are None if there was an account already. `operator` is the new administrator, if any."""
 
     account: AccountUsage | None
     bot: Bot | None
@@ -119,8 +119,8 @@ class FirstRecords(NamedTuple):
 class Conversation(NamedTuple):
     """One visitor's thread with one bot on one channel (help/interface.md 5.4).
 
-    `handling` is "bot", "waiting" or "operator", `handling_since` the time from which the visitor waits or of the operator's last word.
-    `missed_at` is when nobody had come to a visitor who waited, until somebody does.
+    `handling` is "bot", "waiting" or "operator"; `handling_since` is when the visitor began to wait, or the operator's last message.
+    `missed_at` is when a visitor had waited too long; it is None again when somebody comes.
     """
 
     id: str
@@ -146,7 +146,7 @@ class Conversation(NamedTuple):
 
 
 def set_aside(since: int | None, until: int | None, last_message_at: int) -> str | None:
-    """Return SNOOZED, RESOLVED or BACK for a conversation, None for an open one. A message reopens what was set aside before it."""
+    """Return SNOOZED, RESOLVED or BACK for a conversation, or None for an open one. A later message reopens a conversation."""
     if (since or 0) >= last_message_at:
         return SNOOZED if until else RESOLVED
     return BACK if since is None and (until or 0) > last_message_at else None
@@ -162,9 +162,9 @@ class HistoryMessage(NamedTuple):
 class Message(NamedTuple):
     """One message of a conversation; `role` is "user", "assistant" or "operator" (`author` names the person).
 
-    `evidence` is the origin of a reply as JSON. `delivery` (domain.channels.DELIVERIES) and `error` tell how it reached the visitor's
-    channel, `feedback` is the visitor's thumb, `choices` are the answers that a reply offers, as JSON. `number` orders the messages of a
-    conversation; 0 where it was not read.
+    `evidence` is the origin of a reply as JSON. `delivery` (domain.channels.DELIVERIES) and `error` are the state of its delivery to
+    the visitor's channel, `feedback` is the visitor's thumb, `choices` are the answers that a reply offers, as JSON. `number` orders the
+    messages of a conversation; it is 0 if it was not read.
     """
 
     id: str
@@ -197,7 +197,7 @@ class SavedReply(NamedTuple):
 
 
 class SendMessage(NamedTuple):
-    """The body of POST /messages, checked (help/interface.md 5.3); None where a field was omitted."""
+    """The validated body of POST /messages (help/interface.md 5.3). Omitted fields are None."""
 
     chatbot_id: str
     message: str
@@ -217,7 +217,7 @@ class Exchange(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens of one reply. All of what the model read is input + cache_write + cache_read."""
+    """Tokens of one reply. The model has read input + cache_write + cache_read tokens."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -247,7 +247,7 @@ class Synonyms(NamedTuple):
 
 
 class ChangeOrigin(NamedTuple):
-    """Id, time (milliseconds) and author of a change. `via` is the front end, "cli" or "web"."""
+    """Origin of a change: its id, time (milliseconds) and author. `via` is the front end, "cli" or "web"."""
 
     id: str
     at: int
@@ -258,8 +258,8 @@ class ChangeOrigin(NamedTuple):
 class KnowledgeChange(NamedTuple):
     """A change of the history: its `kind` is "add", "create", "change", "remove" or "undo".
 
-    `title` is the question of the only entry concerned, or the names of the files. `before` and `after` count the entries that were
-    replaced and those that replaced them. `undone`: it was taken back. `undoes`: the id of the change that this one takes back.
+    `title` is the question of the only entry concerned, or the names of the files. `before` and `after` are the numbers of
+    replaced and of new entries. `undone` is true if it was undone; `undoes` is the id of the change that this one undoes.
     """
 
     origin: ChangeOrigin
@@ -280,7 +280,7 @@ class ChangeContent(NamedTuple):
 
 
 class ServiceNode(NamedTuple):
-    """A process that works on the store. `since`: when it began (Unix milliseconds); `listen`: its address, empty for a command."""
+    """A process that uses the store. `since` is when it began (Unix milliseconds); `listen` is its address, empty for a command."""
 
     id: str
     since: int
@@ -289,7 +289,7 @@ class ServiceNode(NamedTuple):
 
 
 class Person(NamedTuple):
-    """A visitor: contact data that were given or that the team has noted, and what was asked for."""
+    """A visitor: contact data that the visitor gave or the team noted, and the visitor's requests."""
 
     name: str | None
     email: str | None

@@ -66,12 +66,12 @@ class OpeningHoursError(ValueError):
         self.facts = facts
 
     def __str__(self) -> str:
-        """Word the fault in English."""
+        """Return the sentence of the fault in English."""
         return sentence(self.code, self.facts)
 
 
 def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
-    """Word a fault in "en" or "tr"."""
+    """Return the sentence of a fault in "en" or "tr"."""
     values = {"expected": translations.template(language, "opening_hours.expected"), **facts}
     if language == "tr" and "day" in facts:
         values["day"] = _NAMES_OF_DAYS["tr"][facts["day"]]
@@ -81,7 +81,7 @@ def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
 
 
 class _HoursToken(NamedTuple):
-    """A word of the text. Its kind, what it stands for, and how it was written."""
+    """A word of the text: its kind, its value, and how it was written."""
 
     kind: str
     value: tuple[int, ...]
@@ -128,9 +128,9 @@ def normalize(text: str) -> str:
 
 
 def of_days(hours: Mapping[str, str]) -> str:
-    """Return the hours of each day as one text of a bot's settings, "" where no day has any.
+    """Join the hours of each day into one text of a bot's settings. It is "" if no day has hours.
 
-    hours: what people write for one day of DAYS, such as "9-12, 13-18:30"; "" where closed. Raises OpeningHoursError, for all days at once.
+    `hours` has the text for each day of DAYS, such as "9-12, 13-18:30", or "" for a closed day. Raises one OpeningHoursError for all days.
     """
     rules, wrong = [], []
     for day in DAYS:
@@ -197,7 +197,7 @@ def _tokens(text: str) -> list[_HoursToken]:
 
 
 def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
-    """Return minutes since midnight, and 1 where morning or afternoon is unclear."""
+    """Return minutes since midnight, and 1 if it is unclear whether morning or afternoon is meant, or 0."""
     hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
     if hour > 24 or minute > 59 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
         raise OpeningHoursError("no_time", text=word)
@@ -226,7 +226,7 @@ def _days(tokens: list[_HoursToken], index: int) -> tuple[int, list[int], bool]:
 
 
 def _spans(tokens: list[_HoursToken], index: int) -> tuple[int, list[tuple[int, int]] | None]:
-    """Return where the spans end, and the spans; None for "closed"."""
+    """Read spans from a token on. Return the index behind them and the spans, or None as spans for "closed"."""
     if index < len(tokens) and tokens[index].kind in {"closed", "whole"}:
         return index + 1, None if tokens[index].kind == "closed" else [(0, _DAY)]
     spans: list[tuple[int, int]] = []

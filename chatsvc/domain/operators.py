@@ -29,7 +29,7 @@ _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and di
 
 
 class Operator(NamedTuple):
-    """An operator, with roles by account. `timezone` None: that of the bots; `is_set_up`: a password was chosen. Times in milliseconds."""
+    """An operator, with roles by account. `timezone` is None for that of the bots; `is_set_up` is whether a password was chosen."""
 
     id: str
     email: str
@@ -58,7 +58,7 @@ class UsableLink(NamedTuple):
 
 
 class NewOperator(NamedTuple):
-    """An operator with a new set-up link. `link` is None for one whom `init` found."""
+    """An operator with a new set-up link. `link` is None if `init` found the operator already there."""
 
     operator: Operator
     link: str | None
@@ -99,7 +99,7 @@ def actor_of(operator: Operator) -> Actor:
 
 
 def normalised_email(text: str) -> str:
-    """Check an e-mail address and write it in lower case; raises `email_invalid`."""
+    """Check an e-mail address and return it in lower case; raises `email_invalid`."""
     email = text.strip().lower() if text.isascii() else ""
     if len(email) > MOST_EMAIL or not is_email(email):
         raise refusals.email_invalid(email=text)
@@ -114,21 +114,21 @@ def role_named(name: str) -> Role:
 
 
 def known_timezone(name: str) -> str | None:
-    """Check a time zone; "" is none. Raises `timezone_unknown`."""
+    """Check and return a time zone, or None for "". Raises `timezone_unknown`."""
     if name and times.zone(name) is None:
         raise refusals.timezone_unknown(timezone=name)
     return name or None
 
 
 def known_language(language: str) -> str:
-    """Check a language of the dashboard; raises `operator_language_unknown`."""
+    """Check and return a language of the dashboard; raises `operator_language_unknown`."""
     if language not in LANGUAGES:
         raise refusals.operator_language_unknown(language=language, known=list(LANGUAGES))
     return language
 
 
 def known_notices(notices: Sequence[str]) -> list[str]:
-    """Check a list of notices, of which `none` alone is the empty one; raises `notice_unknown`."""
+    """Check and return a list of notices; `none` as its only item makes it empty. Raises `notice_unknown`."""
     if list(notices) == [NO_NOTICE]:
         return []
     for notice in notices:
@@ -164,7 +164,7 @@ def recovery_digest(code: str) -> bytes:
 
 
 def is_live(session: OperatorSession, now: int) -> bool:
-    """Report whether a session is valid. It ends after 12 hours idle, 30 days in all, or 10 minutes without the second factor."""
+    """Return whether a session is valid. It ends after 12 hours idle, 30 days in all, or 10 minutes without the second factor."""
     if not session.verified:
         return now < session.created_at + SECOND_FACTOR_MS
     return now < min(session.last_seen_at + IDLE_MS, session.created_at + SESSION_MS)

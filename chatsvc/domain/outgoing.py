@@ -1,4 +1,4 @@
-"""Texts of messages on their way to a messaging platform. Long ones are divided."""
+"""Preparation of message texts for a messaging platform. Long texts are divided."""
 
 import unicodedata
 from bisect import bisect_right
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 
 def without_choices(text: str, choices: Sequence[str]) -> str:
-    """Return a text without the list of its choices at its end, for where they are buttons below it."""
+    """Return a text without the list of choices at its end, for channels that show choices as buttons."""
     lines = text.rstrip().split("\n")
     if len(lines) > len(choices) and [line.removeprefix("- ") for line in lines[-len(choices) :]] == list(choices):
         return "\n".join(lines[: -len(choices)]).rstrip()
@@ -19,7 +19,7 @@ _SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
 def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]:
-    """Divide a text into parts of at most `most` units. Parts end with a paragraph, line, sentence or word where there is one."""
+    """Divide a text into parts of at most `most` units. If possible, parts end with a paragraph, line, sentence or word."""
     parts = []
     rest = text.strip()
     while length(rest) > most:
@@ -39,7 +39,7 @@ _JOINER, _MOST_MARKS = "\u200d", 64
 
 
 def _joins(text: str, index: int) -> bool:
-    """Report whether the parts of a character stand on both sides of an index."""
+    """Return whether an index divides a character that consists of several code points."""
     before, after = text[index - 1], text[index]
     if _JOINER in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
         return True

@@ -1,4 +1,4 @@
-"""Keyset paging. Cursors of the interface (help/interface.md 4) are opaque, authenticated positions, bound to one list."""
+"""Keyset paging. Cursors of the interface (help/interface.md 4) are opaque, authenticated positions in one list."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ DEFAULT = 100
 
 
 class ResultPage(NamedTuple, Generic[T]):
-    """Records of a list. `next` is the `after` of the following page, None on the last one."""
+    """One page of a list. `next` is the `after` argument for the next page, or None on the last page."""
 
     items: list[T]
     next: str | None
@@ -29,7 +29,7 @@ def clamped(limit: int) -> int:
 
 
 def number(text: str) -> int:
-    """Read an integer that the store can hold; raises ValueError."""
+    """Parse an integer that fits into the store's 64 bits; raises ValueError."""
     value = int(text)
     if not -(2**63) <= value < 2**63:
         raise ValueError(text)
@@ -37,12 +37,12 @@ def number(text: str) -> int:
 
 
 def position(*values: int | str) -> str:
-    """Write the keyset position of a record, such as "1700000000000,6f1c..."."""
+    """Return the keyset position of a record as text, such as "1700000000000,6f1c..."."""
     return ",".join(map(str, values))
 
 
 def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] | None:
-    """Read a position whose values are of these types; raises `position_invalid`."""
+    """Parse a position whose values have these types, or return None for None. Raises `position_invalid`."""
     if after is None:
         return None
     values = after.split(",")
@@ -53,13 +53,13 @@ def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] |
 
 
 def page_of(rows: Sequence[T], limit: int, position_of: Callable[[T], str]) -> ResultPage[T]:
-    """Cut a page from `rows`, which were read with one row more than `limit`."""
+    """Make a page of the first `limit` of `rows`. One more row than `limit` was read, to know if there is a next page."""
     items = list(rows[:limit])
     return ResultPage(items, position_of(items[-1]) if len(rows) > limit else None)
 
 
 async def following(first: ResultPage[T], read: Callable[[str], Awaitable[ResultPage[T]]]) -> AsyncIterator[list[T]]:
-    """Iterate over the items of a page and of those after it; `read` reads the page behind a position."""
+    """Iterate over the items of a page and of all later pages. `read` returns the page after a position."""
     page = first
     yield page.items
     while page.next is not None:
@@ -87,7 +87,7 @@ _MAC_BYTES = 16
 
 
 class Position(NamedTuple):
-    """The last record of a page. Its instant, its number in the store, and how many records the walk has returned so far."""
+    """The last record of a page: its instant, its number in the store, and how many records have been returned so far."""
 
     instant: int
     number: int
@@ -95,7 +95,7 @@ class Position(NamedTuple):
 
 
 class Cursors:
-    """Makes and reads cursors under one secret."""
+    """Writer and reader of cursors, which are authenticated with one secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._keyed = hmac.new(secret, digestmod=hashlib.sha256)
@@ -108,7 +108,7 @@ class Cursors:
         return mac.digest()[:_MAC_BYTES]
 
     def write(self, position: Position, walk: tuple[str | None, ...]) -> str:
-        """Return the cursor behind `position`; `walk` is the operation, the account and the filters."""
+        """Return the cursor after `position`. `walk` identifies the list: the operation, the account and the filters."""
         packed = _POSITION.pack(*position)
         return base64.urlsafe_b64encode(packed + self._mac(packed, walk)).decode().rstrip("=")
 

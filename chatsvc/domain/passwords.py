@@ -1,4 +1,4 @@
-"""Rules for operators' passwords, and growing delays after wrong ones, over all processes."""
+"""Rules for operators' passwords, and growing delays after wrong passwords."""
 
 import hashlib
 import re
@@ -16,12 +16,12 @@ _ENDS = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 
 
 def normalised(password: str) -> str:
-    """Return a password in the Unicode form in which it is hashed. Keyboards write one letter in several ways."""
+    """Return a password in the Unicode form in which it is hashed. Keyboards encode the same letter in several ways."""
     return unicodedata.normalize("NFKC", password)
 
 
 def check(password: str, email: str, common: Container[str]) -> str:
-    """Return the normalised password; raises Refused. `common`: lower-case words and passwords that are easy to guess."""
+    """Return the normalised password; raises Refused. `common` has lower-case words and passwords that are easy to guess."""
     text = normalised(password)
     if len(text) < LEAST:
         raise refusals.password_too_short(least=LEAST)
@@ -37,7 +37,7 @@ def check(password: str, email: str, common: Container[str]) -> str:
 
 
 def is_common(password: str, common: Container[str]) -> bool:
-    """Report whether a password is common, decorated with digits and signs, or a plain pattern."""
+    """Return whether a password is common, a common one with digits and signs added, or a simple pattern."""
     text = password.casefold()
     core = _ENDS.sub("", text)
     # Without a letter it is a date, a telephone number or the like.
@@ -50,7 +50,7 @@ def is_common(password: str, common: Container[str]) -> bool:
 
 
 def _unit(text: str) -> str:
-    """Return the part that a text repeats, or the text."""
+    """Return the shortest part of which a text is a repetition, or the whole text."""
     for length in range(1, len(text) // 2 + 1):
         if text[:length] * (len(text) // length) + text[: len(text) % length] == text:
             return text[:length]
@@ -64,24 +64,24 @@ MOST_FAILURES = 60_000  # kept; an attempt counts for up to three keys
 
 
 class SignInAttempt(NamedTuple):
-    """An attempt to sign in. Its keys, its own first, and its time in milliseconds."""
+    """An attempt to sign in: the keys under which it is counted, and its time in milliseconds."""
 
     keys: tuple[bytes, ...]
     attempted_at: int
 
 
 def delay_s(failures: int, allowed: int) -> int:
-    """Return the pause after that many failures. None below `allowed`, then 1 s, doubled by each further one, at most 60 s."""
+    """Return the pause in seconds after some failures: 0 below `allowed`, then 1, doubled by each further failure, at most 60."""
     return 0 if failures < allowed else min(LONGEST_S, 1 << min(failures - allowed, 6))
 
 
 def counted(email: str, address: str, *, is_known: bool = False) -> dict[bytes, int]:
-    """Return the keys of an attempt with their numbers of free failures.
+    """Return the keys under which an attempt is counted, with their numbers of failures without delay.
 
-    The attempt's own key comes first. `address` is the client's or, for the password asked for again, the id of the session.
-    `is_known` is true for that and for an address from which the operator has signed in before: it counts for itself alone. Else an e-mail
-    address is counted for each group of client addresses apart, so that a stranger's failures do not hold its owner up, and for all of
-    them together, which slows guessing from many places.
+    The attempt's own key comes first. `address` is the client's address, or the id of a session that must repeat its password.
+    `is_known` is true for a session, and for an address from which the operator has signed in before: it is counted separately. For other
+    addresses, failures of an e-mail address are counted by group of client addresses, so that a stranger does not delay its owner, and
+    for all addresses together, which slows guessing from many places.
     """
     if is_known:
         keys = {_key("known", email, network(address)): EMAIL_FAILURES}
@@ -93,7 +93,7 @@ def counted(email: str, address: str, *, is_known: bool = False) -> dict[bytes, 
 
 
 def network(address: str, bits_of_4: int = 32, bits_of_6: int = 64) -> str:
-    """Return the /64 network of an IPv6 address, which is one customer's. Other addresses as they are."""
+    """Return the network of an address. By default it is the /64 of an IPv6 address, which is one customer's, or the IPv4 address."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """One row of the table of plans; `messages` a month, `bots` at most."""
+    """A plan: `messages` is the number allowed in a month, `bots` the highest number of bots."""
 
     name: str
     version: int
@@ -21,7 +21,7 @@ class Plan(NamedTuple):
 
 
 def lowest_with(plans: Mapping[str, Plan], feature: str) -> str | None:
-    """Return the name of the lowest plan that has `feature` ("rest_api" or "webhooks"). None where no plan has it."""
+    """Return the name of the lowest plan that has `feature` ("rest_api" or "webhooks"), or None if no plan has it."""
     return next((plan.name for plan in plans.values() if getattr(plan, feature)), None)
 
 

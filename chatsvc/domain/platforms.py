@@ -9,7 +9,7 @@ from chatsvc.domain.refusals import Refused
 
 
 class TokenQuestion(NamedTuple):
-    """A GET by which a platform confirms a token: the path below its server's address, and the headers."""
+    """A GET request with which a platform confirms a token: the path after its server's address, and the headers."""
 
     path: str
     headers: Mapping[str, str] = MappingProxyType({})
@@ -20,7 +20,7 @@ CheckSetting = Callable[[Any], object]
 
 
 def optional_text(is_valid: Callable[[str], object], refusal: Callable[[str], Refused]) -> CheckSetting:
-    """Make the check of an optional text."""
+    """Return a function that checks an optional text, and raises `refusal` for an invalid one."""
 
     def check(given: object) -> str | None:
         text = str(given).strip()
@@ -35,15 +35,14 @@ def optional_text(is_valid: Callable[[str], object], refusal: Callable[[str], Re
 class Platform:
     """A messaging platform, with all that the service must know of it.
 
-    name, label: in the store, and as people write it. identity: returns the platform's name of a bot's account there from settings and
-    secrets; raises Refused. question: returns the call that confirms a token, from identity and token; it sends nothing to visitors.
-    required: of the settings. callback_path: the id of a bot follows; None where the platform calls nothing. window_ms: how long after a
-    visitor's message it takes an answer; None: always.
+    `name` is used in the store, `label` is for people. `identity(settings, secrets)` returns the platform's id of a bot's account, or
+    raises Refused. `question(identity, token)` returns the request that confirms a token, without a message to visitors. `required` are
+    the settings that must be set. `callback_path` is followed by the id of a bot; it is None if the platform does not call the service.
+    `window_ms` is how long after a visitor's message an answer may be sent, or None for any time.
 
-    The parts are "module:callable", loaded when they are used. sender: makes the PlatformSender of Services and OpenChannel. front_end:
-    makes the Skin under callback_path of Services. poller: is made of Services; its start() begins to ask for messages and returns the
-    function that ends it. examine: returns doctor's findings beyond those of channels, from Config, Examined or None, and the Egress, None
-    where nothing is connected.
+    The parts are "module:callable", and loaded when they are used. `sender` makes a PlatformSender from Services and OpenChannel.
+    `front_end` makes the Skin for `callback_path` from Services. `poller` is made from Services; its `start()` begins to poll for messages
+    and returns the function that ends polling. `examine` returns additional findings of `doctor`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Owner's words of a bot. Texts, closed days, forms, suggested questions, tests, and their JSON in the store."""
+"""A bot's profile, written by its owner: texts, closed days, forms, suggested questions, tests; and its JSON in the store."""
 
 import json
 import re
@@ -28,7 +28,7 @@ class ClosedDays(NamedTuple):
     note: str = ""
 
     def __str__(self) -> str:
-        """Return it as a bot's file has it."""
+        """Return the closed days as in a bot's file."""
         days = f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
         return f"{days} {self.note}".rstrip()
 
@@ -44,16 +44,16 @@ class FormField(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The fields of one kind of request. `appointment` is whether one has a time, a date alone, or a number of nights."""
+    """The form of one kind of request. `appointment` is whether an appointment has a time, only a date, or a number of nights."""
 
     appointment: str = "time"
     fields: tuple[FormField, ...] = ()
 
 
 class Profile(NamedTuple):
-    """Owner's words. `texts` are sentences by name and language, `forms` by kind of request.
+    """Profile of a bot. `texts` are sentences by key and language; `forms` are by kind of request.
 
-    `suggestions` are questions that visitors are offered before their first message. `tests` are what replies must be.
+    `suggestions` are questions that visitors are offered before their first message. `tests` check replies of the bot.
     """
 
     closed: tuple[ClosedDays, ...] = ()
@@ -70,7 +70,7 @@ class Profile(NamedTuple):
         return self.forms.get(request_type, Form())
 
     def dump(self) -> str | None:
-        """Serialise for the store without what is not set; None for a profile that says nothing."""
+        """Serialise the profile for the store, or return None for an empty profile."""
         if self == Profile():
             return None
         forms = {
@@ -85,7 +85,7 @@ class Profile(NamedTuple):
 
 
 def values_of_form(kind: str, form: Form) -> dict[str, object]:
-    """Return the form of a kind of request as a bot's file has it."""
+    """Return the form of a kind of request as in a bot's file."""
     fields: list[dict[str, object]] = []
     for field in form.fields:
         values: dict[str, object] = {"name": field.name, "kind": field.kind, "ask": dict(field.ask), "required": field.required}
@@ -94,7 +94,7 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 
 
 def values_of(profile: Profile) -> dict[str, object]:
-    """Return closed days, form of address, texts, forms, suggestions and tests as a bot's file has them."""
+    """Return closed days, form of address, texts, forms, suggestions and tests as in a bot's file."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     return {
         "closed": list(map(str, profile.closed)),
@@ -128,7 +128,7 @@ def load(stored: str | None) -> Profile:
 
 
 def is_open(bot: Bot, now: datetime) -> bool:
-    """Report whether the business is open; without opening hours it always is. `now` is the wall time of the bot."""
+    """Return whether the business is open. Without opening hours it is, except on closed days. `now` is the bot's local time."""
     if load(bot.profile).is_closed(now.date()):
         return False
     if not bot.opening_hours:
@@ -147,7 +147,7 @@ def _test(values: Mapping[str, Any]) -> BotTest:
 
 
 def days(text: str) -> ClosedDays:
-    """Read `2026-12-31` or `2027-01-01..2027-01-15 Winter break`; raises ValueError."""
+    """Parse closed days: `2026-12-31` or `2027-01-01..2027-01-15 Winter break`; raises ValueError."""
     match = _CLOSED_DAYS.fullmatch(text.strip())
     if match is None:
         raise ValueError("these are no days")
@@ -159,7 +159,7 @@ def days(text: str) -> ClosedDays:
 
 
 def fault_sentence(code: str, facts: Mapping[str, Any], language: str = "en") -> str:
-    """Word a fault of a bot's file by code and facts, in "en" or "tr"."""
+    """Return the sentence of a fault in a bot's file in "en" or "tr"."""
     values = translations.named("bot_file_words", facts, language)
     if code == "setting_invalid":
         refusal, its_facts = facts["refusal"], facts["facts"]

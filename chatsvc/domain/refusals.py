@@ -1,4 +1,4 @@
-"""Table of the reasons for which an operation is refused. Each is a code with facts, which each front end words for its users."""
+"""Table of the reasons for which operations are refused. Each is a code with facts, for which front ends have sentences."""
 
 from types import TracebackType
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class RefusalCode(NamedTuple):
 
 
 class Faults:
-    """Collects the refusals of several values, so that all are told at once. It is the context of each check."""
+    """Collector of refusals of several values, so that they can be raised at once. It is the context manager of each check."""
 
     def __init__(self) -> None:
         self._refusals: list[Refused] = []
@@ -40,13 +40,13 @@ class Faults:
         """Begin a check."""
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, traceback: TracebackType | None) -> bool:
-        """Keep a refusal, and go on after the check."""
+        """Store a refusal that the check has raised, and suppress the exception."""
         if isinstance(fault, Refused):
             self._refusals.append(fault)
         return isinstance(fault, Refused)
 
     def refuse(self) -> None:
-        """Raise the refusals: one as it is, several as `several`."""
+        """Raise the collected refusals: a single one as it is, more than one as `several`."""
         if len(self._refusals) > 1:
             raise several(faults=[{"code": fault.code, "facts": fault.facts} for fault in self._refusals])
         if self._refusals:

@@ -1,8 +1,8 @@
 """Reader of the marks of Markdown in messages: bold, italic, code, links, lists and headings.
 
-A text is read once, in linear time, into spans that each front end shows as it can. A mark that is not complete stays as it is written,
-and so does a link that leads to anything but http, https, mailto or tel. Behind words that name another host than the link leads to, the
-link's own host is shown.
+A text is read once, in linear time, into spans that each front end shows as it can. An incomplete mark is shown as it is written, and so
+is a link whose scheme is not http, https, mailto or tel. If the words of a link name another host than its address, its real host is
+shown too.
 """
 
 import re
@@ -45,7 +45,7 @@ BULLET = "• "
 
 
 def spans(text: str) -> list[Span]:
-    """Read a text's marks into spans."""
+    """Parse the marks of a text, and return its spans."""
     reader = _MarksReader()
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.lstrip().startswith("```")]
@@ -64,7 +64,7 @@ def spans(text: str) -> list[Span]:
 
 
 def links(text: str) -> list[Span]:
-    """Read the bare addresses in a text alone: a visitor's words are shown as they are written."""
+    """Return a visitor's text as spans in which bare addresses are links. Marks are shown as they are written."""
     reader = _MarksReader()
     reader.tokens(text, Span(""), _BARE)
     return reader.spans()
@@ -76,13 +76,13 @@ def plain(text: str) -> str:
 
 
 def address_behind(span: Span) -> str:
-    """Return the address of a link as it follows the link's words, or "" where these name it."""
+    """Return the text to show behind a link: its address in brackets, or "" if the link's words contain it."""
     address = span.link.removeprefix("mailto:").removeprefix("tel:")
     return f" ({address})" if address and address not in span.text else ""
 
 
 class _MarksReader:
-    """Pieces of a text in their order. A piece that is a string is a mark, which is literal unless it is in `_pairs`."""
+    """Reader that collects the pieces of a text. A piece that is a string is a mark; it is literal unless its index is in `_pairs`."""
 
     def __init__(self) -> None:
         self._pieces: list[Span | str] = []
@@ -135,7 +135,7 @@ class _MarksReader:
         self.add(style._replace(text=text[end:]))
 
     def _mark(self, mark: str, before: str, after: str) -> None:
-        """Pair a mark with the one that opens it, or keep it as one that may open. Marks within words and between spaces are literal."""
+        """Pair a mark with its opening mark, or store it as a possible opening one. Marks within words or between spaces are literal."""
         index = len(self._pieces)
         self.add(mark)
         closes = before.strip() != "" and (mark == "**" or not after.isalnum())
@@ -145,7 +145,7 @@ class _MarksReader:
             self._open[mark] = index
 
     def spans(self) -> list[Span]:
-        """Return the spans; neighbours in one style are one."""
+        """Return the spans. Neighbouring spans of the same style are joined."""
         styled = (span for span in self._styled() if span.text)
         return [Span("".join(span.text for span in group), *style) for style, group in groupby(styled, key=itemgetter(*range(1, 5)))]
 

@@ -34,7 +34,7 @@ def words(text: str) -> set[str]:
 
 
 def first_of(text: str, beginnings: Iterable[str]) -> tuple[int, int] | None:
-    """Return where the first word of a text stands that begins with one of these (folded), None without one."""
+    """Return the span of the first word that begins with one of these folded beginnings, or None."""
     wanted = tuple(beginnings)
     return next((match.span() for match in _WORD.finditer(text) if fold(match[0]).startswith(wanted)), None)
 
@@ -49,19 +49,19 @@ def terms(query: str) -> list[Term]:
 
 
 def user(query: str) -> str | None:
-    """Return the user_id that a query may be, as it was typed. Return None for a query that looks like words."""
+    """Return a query as typed if it may be a user_id, or None if it looks like words."""
     typed = query.strip()
     return typed if typed.split() == [typed] and any(map(str.isdigit, typed)) else None
 
 
 class Matcher:
-    """Finds the texts that have all terms of a query."""
+    """Matcher of texts that have all terms of a query."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self._terms = terms
 
     def may_match(self, text: str) -> bool:
-        """Return whether a text may have all terms, without a look at its words. Telephone numbers may be divided."""
+        """Return quickly whether a text may have all terms, without splitting it into words."""
         folded = fold(text)
         return all(word in folded or (word.isdigit() and word in _NO_DIGIT.sub("", folded)) for word, _ in self._terms)
 
@@ -81,5 +81,5 @@ def _parts(token: str) -> list[Term]:
 
 
 def _without_zeros(word: str) -> str:
-    """Cut the leading zeros of a number: with and without them it is found."""
+    """Remove the leading zeros of a number, so that it is found with and without them."""
     return word.lstrip("0") if word.isdigit() else word

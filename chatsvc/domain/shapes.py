@@ -20,7 +20,7 @@ _ASKED = ("message", "visitor_name", "visitor_email", "visitor_phone")
 
 
 def parsed(body: bytes) -> dict[str, Any] | None:
-    """Read the object of a JSON text; None if it is none."""
+    """Parse a JSON text, and return its object, or None if it is not an object."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -29,17 +29,17 @@ def parsed(body: bytes) -> dict[str, Any] | None:
 
 
 def as_object(value: object) -> Mapping[str, Any]:
-    """Return the object in a stranger's JSON; an empty one for anything else."""
+    """Return a value of untrusted JSON if it is an object, or an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """Return the list in a stranger's JSON; an empty one for anything else."""
+    """Return a value of untrusted JSON if it is a list, or an empty list."""
     return value if isinstance(value, list) else []
 
 
 def fields(record: object, *names: str, instant: Callable[[int], str] = times.without_fraction) -> Json:
-    """Write fields under their names, each `_at` as an `instant`; None stays None."""
+    """Return fields of a record by name. Fields that end in `_at` are formatted by `instant`; None stays None."""
     written: Json = {}
     for name in names:
         value = getattr(record, name)
@@ -80,8 +80,8 @@ def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
     """Write a message as the team sees it.
 
     `evidence` is the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null. `author` is the person who wrote
-    it, `delivery` and `error` tell how it reached the visitor's channel, `mail` the state of the mail that carried it to a visitor who had
-    gone and `mail_error` why it did not, `feedback` is the visitor's thumb.
+    it; `delivery` and `error` are the state of its delivery to the channel; `mail` is the state of the mail that sent it to a visitor who
+    had left, `mail_error` the reason of its failure; `feedback` is the visitor's thumb.
     """
     team = fields(m, "author", "delivery", "error", "feedback")
     team |= {"mail": mail.state if mail else None, "mail_error": mail.error if mail else None}

@@ -1,7 +1,7 @@
-"""Rows of CSV files, whose cells no spreadsheet reads as formulas. All that is exported as CSV is written by `row`.
+"""Rows of CSV files whose cells spreadsheets do not read as formulas. All exports as CSV are written by `row`.
 
-A spreadsheet that splits a comma-separated file at semicolons or tabs takes quotes inside a field as text: a new cell begins behind each
-separator and each line break. So an apostrophe, which marks text in spreadsheets, goes before a formula's first character there as well.
+A spreadsheet may split a comma-separated file at semicolons or tabs; a new cell then begins behind each of them and each line break, even
+inside quotes. So an apostrophe, which marks text in spreadsheets, is put before the first character of a formula there too.
 """
 
 import re
@@ -32,5 +32,5 @@ def without_formulas(cell: str) -> str:
 
 
 def with_formulas(cell: str) -> str:
-    """Take the apostrophes of `without_formulas` away."""
+    """Remove the apostrophes that `without_formulas` has added."""
     return _MARKED.sub("", cell)

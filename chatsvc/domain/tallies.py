@@ -2,8 +2,8 @@
 
 The metrics listener turns them into Prometheus text.
 
-Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor. An account
-has one while requests of it are in flight.
+Every key comes from a table of the program or from the configuration, so their number is small: there are none for paths or visitors.
+An account has a key while it has requests in flight.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ class Histogram:
         self.total += value
 
     def quantile(self, part: float) -> float | None:
-        """Estimate a quantile, linearly within a bucket; None without values. Beyond the last bound it is that bound."""
+        """Estimate a quantile linearly within a bucket. Return None without values, and at most the last bound."""
         rank, below, low = part * sum(self.counts), 0, 0.0
         for count, bound in zip(self.counts, self.bounds, strict=False):
             if count and below + count >= rank:
@@ -43,7 +43,7 @@ class Histogram:
 
 
 class Spending(NamedTuple):
-    """Tokens, and what they cost."""
+    """Tokens of replies, and their cost."""
 
     usage: Usage = Usage()
     cost_micro_usd: int = 0
@@ -67,7 +67,7 @@ class Tallies:
         self.spendings: dict[tuple[str, str], Spending] = {}
 
     def has_room(self, account_id: str, most: int) -> bool:
-        """Report whether another request of an account may begin: `most` are in flight at a time, half of them of one account."""
+        """Return whether another request of an account may begin. At most `most` are in flight, at most half of them of one account."""
         return self.in_flight < most and self._of_accounts[account_id] < max(1, most // 2)
 
     @contextmanager

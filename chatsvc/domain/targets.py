@@ -1,6 +1,6 @@
 """The target address of a webhook or website, parsed once and strictly. See help/webhooks.md 7.
 
-What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
+Connections are only made to the result of this parse, so that a second parser cannot read another target in the same text.
 """
 
 import re
@@ -41,10 +41,10 @@ _INNER_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".onion", ".intr
 class Target:
     """Target address of a webhook or website.
 
-    `host`: an ASCII name in lower case without a trailing dot, or an address in its shortest spelling, without brackets.
-    `address`: the same where it is one; None for a name, whose addresses are looked up and checked at each delivery.
-    `path`: path and query as they are sent. `inside_only`: a name that is nobody's on the public internet (one label, .lan ...),
-    accepted only because there are allowed networks, and only as long as it leads to them.
+    `host` is an ASCII name in lower case without a trailing dot, or an address in its shortest spelling, without brackets.
+    `address` is that address, or None for a name, whose addresses are looked up and checked at each delivery. `path` is path and query
+    as they are sent. `inside_only` is true for a name that cannot be on the public internet (one label, .lan ...): it is only accepted
+    if there are allowed networks, and all of its addresses are in them.
     """
 
     host: str
@@ -56,18 +56,18 @@ class Target:
 
     @property
     def host_and_port(self) -> str:
-        """Return host and port, as the field Host has them."""
+        """Return host and port, as in the HTTP header Host."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _USUAL[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Return scheme, host and port, as a URL has them."""
+        """Return scheme, host and port, as in a URL."""
         return f"{self.scheme}://{self.host_and_port}"
 
     @property
     def url(self) -> str:
-        """Return the whole address, in the one spelling that is dialled."""
+        """Return the whole address in its normalised spelling."""
         return self.origin + self.path
 
 
@@ -77,7 +77,7 @@ def with_https(address: str) -> str:
 
 
 def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> Target:
-    """Return the target that `url` means, if it may be reached; raises TargetRefused. Looks no name up. `plain`: http is accepted too."""
+    """Parse and check a URL without looking up its name; raises TargetRefused. If `plain` is true, http is accepted too."""
     scheme, authority, path = _split(url, plain=plain)
     host, port = _port(authority, scheme)
     address = _literal(host)
@@ -89,7 +89,7 @@ def check_url(url: str, own: Own, allowed: Networks, *, plain: bool = False) -> 
 
 
 def _split(url: str, *, plain: bool) -> tuple[str, str, str]:
-    """Return scheme, authority and path of a URL. The path has its query and is ready to be sent."""
+    """Return scheme, authority and path of a URL. The path includes the query, and is encoded for sending."""
     if not url:
         raise TargetRefused("the address is empty")
     if len(url) > MAX_CHARS:
@@ -133,7 +133,7 @@ def _port(authority: str, scheme: str) -> tuple[str, int]:
 
 
 def _literal(host: str) -> IPAddress | None:
-    """Return the address that `host` spells; None where it is a name. Only the plain spellings are taken (1.2.3.4, [2001:db8::1])."""
+    """Return the IP address that `host` is, or None for a name. Only normal spellings are accepted (1.2.3.4, [2001:db8::1])."""
     if host.startswith("["):
         inner = host[1:-1]
         try:
@@ -153,7 +153,7 @@ def _literal(host: str) -> IPAddress | None:
 
 
 def _name(host: str) -> str:
-    """Return the host's name in ASCII; raises TargetRefused where it could be read in two ways."""
+    """Return the host's name in ASCII; raises TargetRefused if it could be read in two ways."""
     if "%" in host:
         raise TargetRefused("the host must not be percent-encoded")
     labels = [_ascii_label(label) for label in host.removesuffix(".").split(".")]
@@ -164,7 +164,7 @@ def _name(host: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
-    """Return one label as DNS has it. An international one must be in the form which every version of IDNA leaves as it is."""
+    """Return one label in its DNS form. An international label must be in a form that no version of IDNA changes."""
     label = label.translate(_ASCII_LOWER)
     if label.startswith("xn--"):
         try:
@@ -187,7 +187,7 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Report whether nothing in the label would be mapped, dropped or split. In xn-- form it may hold `deviations`."""
+    """Return whether IDNA would not change the label. If `deviations` is true, characters that only some versions change are allowed."""
     # What ASCII is allowed is seen once the label is encoded: it stands there as it is.
     return unicodedata.normalize("NFKC", label) == label and all(
         (deviations and character in _DEVIATIONS)
@@ -200,7 +200,7 @@ def _is_canonical(label: str, *, deviations: bool) -> bool:
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
-    """Report whether the name can only be one of an inner network. Raises TargetRefused where it may not be used at all."""
+    """Return whether the name can only be one of an internal network. Raises TargetRefused if it may not be used at all."""
     if name in own.hosts:
         raise TargetRefused(f"{name} is this service itself", OWN)
     if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):

@@ -1,4 +1,4 @@
-"""Escaping of characters that a terminal would obey, hide or reorder.
+"""Escaping of characters that a terminal would interpret as commands, hide or reorder.
 
 Covered are the control characters (C0, DEL, C1), the line and paragraph separators, lone surrogates, and all characters that Unicode
 calls default ignorable or format: bidirectional marks and overrides, zero-width characters, tags, variation selectors of the supplement.

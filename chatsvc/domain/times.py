@@ -9,12 +9,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now_ms() -> int:
-    """Return the time of the wall clock."""
+    """Return the current time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 def utc(instant: int) -> datetime:
-    """Return an instant as a time of UTC; raises OverflowError past the year 9999."""
+    """Return an instant as a datetime in UTC; raises OverflowError past the year 9999."""
     return _EPOCH + timedelta(milliseconds=instant)
 
 
@@ -49,7 +49,7 @@ def start_of_day(instant: int) -> int:
 
 
 def parse_utc(text: str) -> int:
-    """Read an ISO 8601 date or date and time, UTC where no zone is given. Raises ValueError, and OverflowError past the year 9999."""
+    """Parse an ISO 8601 date or date and time, in UTC if it has no zone. Raises ValueError, and OverflowError past the year 9999."""
     moment = datetime.fromisoformat(text.strip())
     # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -57,7 +57,7 @@ def parse_utc(text: str) -> int:
 
 
 def zone(name: str) -> tzinfo | None:
-    """Return the time zone of that name. None for one that this machine does not know, which must not cost a visitor the answer."""
+    """Return the time zone with this name, or None if this machine does not know it: a reply must not fail because of that."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -67,17 +67,17 @@ def zone(name: str) -> tzinfo | None:
 
 
 def existing(local: datetime, zone_of_it: tzinfo) -> datetime:
-    """Return a local time that exists. One in an hour that the clocks skip is moved on by that hour."""
+    """Return a local time that exists. A time in an hour that the clocks skip is moved forward by that hour."""
     return local.replace(tzinfo=zone_of_it).astimezone(UTC).astimezone(zone_of_it).replace(tzinfo=None)
 
 
 def local(instant: int, zone_name: str) -> datetime:
-    """Return the time of the wall clock in a time zone, naive; UTC where the zone is unknown."""
+    """Return the naive local time of an instant in a time zone, or in UTC if the zone is unknown."""
     return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)
 
 
 def start_of_local_day(instant: int, zone_name: str) -> int:
-    """Return the instant at which the day began in a time zone; UTC where the zone is unknown."""
+    """Return the instant at which the day of an instant began in a time zone. If the zone is unknown, use UTC."""
     moment = datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC)
     return int(moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 

@@ -93,7 +93,7 @@ RECORDS = {kind: _parsed(fields) for kind, fields in _FIELDS.items()}
 
 
 def checked(kind: object, record: object, now: int) -> Record:
-    """Check a record of the file and decode its values. Raises Refused with kind and field."""
+    """Check a record of an export file and decode its values. Raises Refused with the record's kind and the wrong field."""
     if not isinstance(kind, str) or kind not in RECORDS or not isinstance(record, dict):
         raise refusals.import_kind_unknown(kind=str(kind))
     fields = RECORDS[kind]
@@ -173,7 +173,7 @@ _NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "fol
 
 
 def is_possible(kind: str, name: str, value: object, now: int) -> bool:
-    """Report whether the service could have written this value into this field. `now` is in Unix milliseconds."""
+    """Return whether the service could have written this value into this field. `now` is in Unix milliseconds."""
     if value is None:
         return True
     if name.endswith("_at") or name == "at":
@@ -199,7 +199,7 @@ _CONSISTENT: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 def _json(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Check of a text with JSON, whose texts can all be stored and sent."""
+    """Return a check of a JSON text: all of its strings can be stored, and its value passes `check`."""
 
     def checked(value: Any) -> bool:
         try:

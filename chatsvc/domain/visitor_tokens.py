@@ -1,6 +1,6 @@
 """Signed tokens of the web widget: a visitor, the site on which it was opened, an address that gets mails.
 
-A token is the parts as JSON and their HMAC-SHA-256, both in base64url. The browser keeps the visitor's token and nothing else.
+A token is its parts as JSON and their HMAC-SHA-256, both in base64url. The browser stores only the visitor's token.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def sign(key: str, kind: str, *parts: str) -> str:
 
 
 def read(key: str, kind: str, token: str) -> tuple[str, ...] | None:
-    """Return the parts of a token. None for one that was not made with this key for this kind."""
+    """Return the parts of a token, or None if it was not made with this key for this kind."""
     if len(token) > _MOST or not token.isascii():
         return None
     body = token.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Webhooks and deliveries as they are shown, and signatures: HMAC-SHA256 over the raw bytes of the body (help/webhooks.md 5)."""
+"""Records of webhooks and deliveries, and signatures: HMAC-SHA256 over the raw bytes of the body (help/webhooks.md 5)."""
 
 import hashlib
 import hmac
@@ -42,8 +42,8 @@ class Attempt(NamedTuple):
 class PostResult:
     """Result of an attempt.
 
-    `error` is None for a success, `duration_ms` lasts until the status was known; `answer` is the beginning of the answer's body, None
-    without an answer.
+    `error` is None for a success; `duration_ms` is the time until the status was known; `answer` is the beginning of the answer's body,
+    or None without an answer.
     """
 
     success: bool
@@ -56,8 +56,8 @@ class PostResult:
 class AttemptDetail(NamedTuple):
     """An attempt with its request, and the beginning of the answer's body.
 
-    `signature` is None where nothing was signed, or by a version that did not keep it; `body` is empty where no request was made,
-    `answer` None where none came.
+    `signature` is None if the request was not signed, or an old version did not store it; `body` is empty if no request was made;
+    `answer` is None if none was received.
     """
 
     attempt: Attempt
@@ -88,7 +88,7 @@ class AttemptDetail(NamedTuple):
 
 
 class Webhook(NamedTuple):
-    """A bot's webhook; `url` is None if events are only stored (`--pull`). `signing_key` is given at its creation and never again."""
+    """A bot's webhook; `url` is None if events are only stored (`--pull`). `signing_key` is only set when the webhook is created."""
 
     bot_id: str
     url: str | None
@@ -111,7 +111,7 @@ class SignedEvent(NamedTuple):
 
 
 class ResentPage(NamedTuple):
-    """One page of re-sent events: the attempts, and the number left. next: the `after` of the next page, None at the end."""
+    """One page of re-sent events: the attempts, and the number left. `next` is the `after` of the next page, or None at the end."""
 
     attempts: list[Attempt]
     left: int
@@ -119,9 +119,10 @@ class ResentPage(NamedTuple):
 
 
 def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, data: Mapping[str, object]) -> bytes:
-    """Build the body once: UTF-8 JSON without spaces, fields in the order of help/webhooks.md 2. It is signed, sent and recorded.
+    """Return the body of a delivery: UTF-8 JSON without spaces, with fields in the order of help/webhooks.md 2.
 
-    `created_at`: when the event happened, in milliseconds since the epoch. `data`: the record, its fields in their order.
+    The same bytes are signed, sent and stored. `created_at` is when the event happened, in milliseconds since the epoch. `data` is the
+    record with its fields in order.
     """
     envelope = {"event": event, "delivery_id": delivery_id, "created_at": with_millis(created_at), "bot_id": bot_id, "data": data}
     return json.dumps(envelope, ensure_ascii=False, separators=(",", ":")).encode()
@@ -149,5 +150,5 @@ def sign(key: str, body: bytes) -> str:
 
 
 def verify(key: str, body: bytes, signature: str) -> bool:
-    """Report whether `signature` (the header's value) is that of `body`, the raw bytes received. Compares in constant time."""
+    """Return whether `signature` (the header's value) belongs to `body`, the raw bytes received. Compare in constant time."""
     return hmac.compare_digest(sign(key, body).encode(), signature.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Websites that are read as knowledge: their records, robots.txt, sitemaps, links, and the entries that their pages make. No I/O."""
+"""Websites that are read as knowledge: their records, robots.txt, sitemaps, links, and entries made from pages. No I/O."""
 
 import json
 import re
@@ -44,7 +44,7 @@ _SHORT_HOURS = re.compile(r"((?:Mo|Tu|We|Th|Fr|Sa|Su)(?:[-,](?:Mo|Tu|We|Th|Fr|Sa
 
 
 class Site(NamedTuple):
-    """A website of a bot. `read_at` is the end of the last reading, `changes` count those of its draft or of what was applied last."""
+    """A website of a bot. `read_at` is the end of the last reading; `changes` has the counts of its draft, or of the last applied one."""
 
     id: str
     bot_id: str
@@ -64,7 +64,7 @@ class Site(NamedTuple):
 
 
 class SitePage(NamedTuple):
-    """A page of a site. `content` is what was read, packed. Without it, a page that `has_content` keeps what is stored."""
+    """A page of a site. `content` is its packed content; if it is None and `has_content` is true, the stored content is kept."""
 
     url: str
     state: str
@@ -79,7 +79,7 @@ class SitePage(NamedTuple):
 
 
 class SiteEntry(NamedTuple):
-    """An entry that a site makes, identified by page and key. `entry_id` is that of the stored entry, "" for a new one."""
+    """An entry made from a site, identified by page and key. `entry_id` is the id of the stored entry, or "" for a new one."""
 
     page: str
     key: str
@@ -91,7 +91,7 @@ class SiteEntry(NamedTuple):
 
 
 class SiteDifference(NamedTuple):
-    """Difference between a bot's knowledge and what its site says. `kept` are entries that a person has edited, with the site's text."""
+    """Difference between a bot's knowledge and a new reading of its site. `kept` are entries that a person edited, with the site's text."""
 
     added: list[SiteEntry]
     changed: list[tuple[Entry, SiteEntry]]
@@ -104,21 +104,21 @@ class SiteDifference(NamedTuple):
 
 
 class Robots(NamedTuple):
-    """Rules of a robots.txt for this program (RFC 9309): each with whether it allows, and its pattern."""
+    """Rules of a robots.txt for this program (RFC 9309). Each rule is whether it allows, and its pattern."""
 
     rules: Sequence[tuple[bool, str]] = ()
     sitemaps: Sequence[str] = ()
     delay_s: float = 0.0
 
     def allows(self, url: str) -> bool:
-        """Report whether a page may be read. The longest pattern that fits decides; of two of one length, the one that allows."""
+        """Return whether a page may be read. The longest matching pattern decides; of two of the same length, the one that allows."""
         parts = urlsplit(url)
         path = unquote(parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return max(((len(pattern), allowed) for allowed, pattern in self.rules if _fits(path, pattern)), default=(0, True))[1]
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Match a pattern with `*` and a final `$`, without backtracking over more than one star."""
+    """Return whether a path matches a pattern of robots.txt with `*` and a final `$`. There is no backtracking."""
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
         return False
@@ -134,7 +134,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def parse_robots(text: str) -> Robots:
-    """Read a robots.txt: the groups that name this program, else those for all. Rules beyond MOST_RULES forbid everything."""
+    """Parse a robots.txt: the groups for this program, or else those for all. If it has more than MOST_RULES rules, all is forbidden."""
     rules: dict[str, list[tuple[bool, str]]] = {"*": []}
     delays: dict[str, float] = {}
     sitemaps: list[str] = []
@@ -166,7 +166,7 @@ def parse_robots(text: str) -> Robots:
 
 
 def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
-    """Return whether a sitemap is an index of others, and its addresses. A list of lines is a sitemap too."""
+    """Return whether a sitemap is an index of other sitemaps, and its addresses. A text with an address in each line is accepted too."""
     if "<" not in text[:1000]:
         return False, filter(None, map(str.strip, text.splitlines()))
     addresses = (match[1].strip() or (match[2] or "").strip() for match in _LOCATION.finditer(text))
@@ -174,7 +174,7 @@ def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
 
 
 def joined(base: str, link: str) -> str:
-    """Return the address to which a link leads, or "" for one that is no address."""
+    """Return the absolute address of a link on the page `base`, or "" if it is invalid."""
     try:
         return urljoin(base, link)
     except ValueError:
@@ -182,7 +182,7 @@ def joined(base: str, link: str) -> str:
 
 
 def page_address(base: str, link: str) -> str | None:
-    """Return the address of a linked page of the same host, in one spelling. None for other hosts, and for what is no page."""
+    """Return the normalised address of a linked page of the same host. Return None for other hosts, and for links to other files."""
     if len(link) > _LONGEST_LINK:
         return None
     try:
@@ -198,26 +198,26 @@ def page_address(base: str, link: str) -> str | None:
 
 
 def www_twin(host: str) -> str | None:
-    """Return a name with `www.` before it, or without if it has that. None for an address."""
+    """Return a host name with "www." added, or removed if it is there. Return None for an IP address."""
     if host.rpartition(".")[2].isdigit() or ":" in host:
         return None
     return host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
 
 
 def page_of(entry: Entry) -> str | None:
-    """Return the web page that an entry comes from; None for one of a file or of a person."""
+    """Return the web page from which an entry comes, or None if it comes from a file or a person."""
     return entry.source if entry.source and entry.source.startswith(("https://", "http://")) else None
 
 
 def is_wanted(site: Site, url: str) -> bool:
-    """Report whether a page's path fits the site's patterns."""
+    """Return whether a page's path matches the site's patterns."""
     path = unquote(urlsplit(url).path)
     included = not site.include or any(fnmatchcase(path, pattern) for pattern in site.include)
     return included and not any(fnmatchcase(path, pattern) for pattern in site.exclude)
 
 
 def entries_of(pages: Sequence[tuple[str, Mapping[str, Any]]], language: str) -> list[SiteEntry]:
-    """Make the entries of all pages, without what repeats on most of them. Each page is its address and its content."""
+    """Make entries from all pages, without lines that most of them have. Each page is its address and its content."""
     counts = Counter(line for _, content in pages for line in {text for kind, text in content["lines"] if kind == "line"})
     repeated = {line for line, count in counts.items() if line and len(pages) > 3 and count * 2 > len(pages)}
     entries: list[SiteEntry] = []
@@ -253,7 +253,7 @@ def _entries_of_page(url: str, content: Mapping[str, Any], repeated: set[str], d
 
 
 def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[tuple[str, str]]:
-    """Yield questions and answers of the opening hours and contact data that a page names."""
+    """Yield questions and answers on the opening hours and contact data in a page's structured data."""
     language = language if language in times.DAYS else "en"
     words = {name: str(texts[language]) for name, texts in translations.section("site_facts").items()}
     days = (*times.DAYS[language], words["holidays"])
@@ -281,7 +281,7 @@ def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
 
 
 def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:
-    """Return what was applied, with the entries that already stand for a page and question: those of an account that was imported."""
+    """Return the applied entries. Stored entries with the page and question of a new one are added, as after an import."""
     known, taken = {(entry.page, entry.key) for entry in applied}, {entry.entry_id for entry in applied}
     there = {(entry.source, entry.question): entry for entry in current.values() if entry.source and entry.id not in taken}
     twins = [(row, there.pop((row.page, row.question), None)) for row in new if (row.page, row.key) not in known] if there else []
@@ -289,7 +289,7 @@ def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Map
 
 
 def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> SiteDifference:
-    """Compare what a site says with what was applied, and with the stored entries by id. What a person has removed stays removed."""
+    """Compare a new reading of a site with the applied and the stored entries. Entries that a person removed are not added again."""
     result = SiteDifference([], [], [], [])
     before = {(row.page, row.key): row for row in adopted(new, applied, current)}
     for site_entry in new:
@@ -308,7 +308,7 @@ def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: 
 
 
 def changed_entries(entries: Sequence[Entry], changes: SiteDifference) -> list[Entry]:
-    """Return a bot's entries as they will be."""
+    """Return a bot's entries as they would be after these changes."""
     changed = {entry.id: entry._replace(question=row.question, answer=row.answer) for entry, row in changes.changed}
     removed = {entry.id for entry in changes.removed}
     left = [changed.get(entry.id, entry) for entry in entries if entry.id not in removed]
@@ -326,12 +326,12 @@ def _is_edited(entry: Entry, row: SiteEntry) -> bool:
 
 
 def pack(value: Any) -> bytes:
-    """Serialise what is kept of a page or a draft."""
+    """Serialise and compress the content of a page or a draft."""
     return zlib.compress(json.dumps(value, ensure_ascii=False).encode(), 1)
 
 
 def unpack(packed: bytes) -> Any:
-    """Read what `pack` made; raises ValueError for more than MOST_CONTENT."""
+    """Return the value that `pack` has serialised; raises ValueError if it is larger than MOST_CONTENT."""
     stream = zlib.decompressobj()
     text = stream.decompress(packed, MOST_CONTENT)
     if not stream.eof:

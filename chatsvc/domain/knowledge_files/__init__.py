@@ -1,4 +1,4 @@
-"""Parsers and writers of knowledge files: text in, entries or all faults at once out. No I/O.
+"""Parsers and writers of knowledge files. A parser returns the entries of a text, or raises all of its faults at once. No I/O.
 
 All formats report to `parsed.Gathering`, which applies the shared limits. PDF, Word and HTML files are read in `chatsvc.file_reader`.
 """
@@ -23,9 +23,9 @@ READERS: dict[str, Callable[[str, str, str], Parsed]] = {
 
 
 def kind_of(name: str, data: bytes) -> str:
-    """Return the ending of the format that a file's content shows, else that of its name.
+    """Return the ending of a file by the format of its content, or else by its name.
 
-    It is in lower case, and "" for a name without one.
+    The ending is in lower case, such as ".pdf". It is "" for a name without an ending.
     """
     if data.startswith(b"%PDF-"):
         return ".pdf"

@@ -1,4 +1,4 @@
-"""Decoding of files in UTF-8, UTF-16 and Windows-1254, and naming of other encodings and formats."""
+"""Decoding of files in UTF-8, UTF-16 and Windows encodings, and detection of other encodings and formats."""
 
 import codecs
 import re
@@ -15,7 +15,7 @@ _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b
 
 
 def decode(name: str, data: bytes) -> str:
-    """Decode UTF-8, with or without a byte order mark. Raises KnowledgeFileError that names another encoding or format."""
+    """Decode UTF-8, with or without a byte order mark. Otherwise raise KnowledgeFileError, which names the encoding or format."""
     if len(data) > MAX_BYTES:
         raise single_fault(name, "file_too_large", most=MAX_BYTES // 1024 // 1024)
     try:
@@ -36,7 +36,7 @@ def decode(name: str, data: bytes) -> str:
 
 
 def decode_any(name: str, data: bytes) -> str:
-    """Decode as `decode`, and also UTF-16 and what Windows writes in Turkey and Western Europe. Raises KnowledgeFileError."""
+    """Decode UTF-8, UTF-16, and the Windows encodings of Turkey and Western Europe. Raises KnowledgeFileError."""
     try:
         return decode(name, data)
     except KnowledgeFileError as fault:

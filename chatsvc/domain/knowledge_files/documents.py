@@ -1,7 +1,8 @@
 """Splitting of documents into passages: at headings, then at paragraphs, then between sentences.
 
-A passage is an entry. Its question is the heading under which it stands, with the headings above that one (the title of the whole
-document aside); where a section makes several passages, each but the first adds its own first sentence, and so does one without a heading.
+A passage becomes an entry. Its question is the heading above it with that heading's own headings, except the title of the document. If
+a section has several passages, the questions of all but the first also have the passage's first sentence. A passage without a heading
+has its first sentence as the question.
 """
 
 import re
@@ -42,7 +43,7 @@ _NUMBERING = re.compile(r"^(?:\d{1,2}(?:[.)]|(?:\.\d{1,2}){1,2}[.)]?)|[A-Za-z][.
 
 @dataclass(slots=True)
 class _DocumentSection:
-    """Blocks below one heading, each with its first line. `asked` are the lines labelled Q: that stand above them."""
+    """Blocks of text below one heading, each with its first line's number. `asked` are the lines labelled Q: above the blocks."""
 
     path: tuple[str, ...]
     blocks: list[tuple[int, list[str]]] = field(default_factory=list)
@@ -51,7 +52,7 @@ class _DocumentSection:
 
 
 class Passage(NamedTuple):
-    """A passage with its line and its question. `key` is its heading and its place below it."""
+    """A passage with its line number and its question. `key` is its heading and its position below that."""
 
     line: int
     question: str
@@ -72,7 +73,7 @@ class Sections:
         self.empty = True  # whether there is nothing yet but headings
 
     def heading(self, level: int, text: str) -> None:
-        """Begin a section below a heading of a level from 1."""
+        """Begin a section with a heading. The highest level is 1."""
         while self._path and self._path[-1][0] >= level:
             self._path.pop()
         if text:
@@ -82,9 +83,9 @@ class Sections:
         self._begin()
 
     def take(self, kind: str, value: Any, number: int = 1) -> None:
-        """Take a heading (its level and text), the edge of a list of questions, a question or a line.
+        """Add an element: a heading (level and text), the beginning or end of a list of questions, a question or a line.
 
-        A question alone is the heading of its section, until the next one. The end of a list restores the headings around it.
+        A question is the only heading of its section. The end of a list restores the headings above the list.
         """
         if kind == "heading":
             self.heading(*value)
@@ -109,7 +110,7 @@ class Sections:
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
-        """Take a line that begins with Q:, A: (Soru:, Cevap:) or a question in bold, or continues one. Return False for any other line."""
+        """Add a line that begins with Q:, A: (Soru:, Cevap:) or a question in bold, or continues one. Return False for other lines."""
         section = self._list[-1]
         if match := _BOLD_QUESTION.match(text):
             self._begin()
@@ -136,7 +137,7 @@ class Sections:
         return True
 
     def line(self, number: int, text: str, *, joined: bool = False) -> None:
-        """Take a line of text. An empty one ends a paragraph unless it is `joined`, as in code."""
+        """Add a line of text. An empty line ends the paragraph unless it is `joined`, as in code."""
         if not text and not joined:
             self._open = False
             return
@@ -147,7 +148,7 @@ class Sections:
         self._open, self.empty = True, False
 
     def questions(self) -> list[_DocumentSection]:
-        """Return the sections labelled Q: and A:, where any is whole."""
+        """Return the sections labelled Q: and A:, or none if no question among them has an answer."""
         labelled = [section for section in self._list if section.asked]
         return labelled if any(section.answered for section in labelled) else []
 
@@ -162,7 +163,7 @@ class Sections:
 
 
 def take(gathering: Gathering, sections: Sections, language: str | None) -> None:
-    """Make entries of labelled questions and of all passages. `language` is the one that the file names."""
+    """Add entries for labelled questions and for all passages to `gathering`. `language` is the one that the file declares."""
     take_labelled(gathering, sections, language)
     for passage in sections.passages():
         gathering.entry(passage.line, passage.question, (), passage.text, language, once=False)
@@ -176,12 +177,12 @@ def take_labelled(gathering: Gathering, sections: Sections, language: str | None
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
-    """Read plain text: paragraphs, with empty lines between them, and headings as people type them. Raises KnowledgeFileError."""
+    """Parse plain text: paragraphs with empty lines between them, and headings as people type them. Raises KnowledgeFileError."""
     return parse_lines(list(enumerate(lines_of(text), start=1)), default_language, source)
 
 
 def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, source: str, unit: str = "line") -> Parsed:
-    """Read lines of plain text with their numbers, which count `unit`; raises KnowledgeFileError."""
+    """Parse numbered lines of plain text. `unit` is what the numbers count, such as lines or pages. Raises KnowledgeFileError."""
     gathering, sections = Gathering(source, unit, default_language), Sections(unit)
     written = with_tables([line for _, line in numbered])
     lines = [line.strip() for line in written]
@@ -204,7 +205,7 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
 
 
 def underlined(lines: Sequence[str], index: int) -> int:
-    """Return the level of a line that the next one underlines; 0 for any other line."""
+    """Return the heading level of a line that the next line underlines, or 0 for any other line."""
     under, text = lines[index + 1].strip() if index + 1 < len(lines) else "", lines[index].strip()
     if not text or text[0] in "#>|-=*+" or under[:3] not in {"===", "---"} or set(under) != {under[0]}:
         return 0
@@ -214,7 +215,7 @@ def underlined(lines: Sequence[str], index: int) -> int:
 
 
 def with_tables(lines: list[str]) -> list[str]:
-    """Return lines with pasted tables, whose cells have tabs between them, in the form of Markdown."""
+    """Return lines in which pasted tables, whose cells are separated by tabs, are converted to Markdown."""
     written, start = list(lines), 0
     while start < len(lines):
         columns, end = lines[start].count("\t"), start + 1
@@ -229,7 +230,7 @@ def with_tables(lines: list[str]) -> list[str]:
 
 
 def plain_heading(lines: Sequence[str], index: int, first: int) -> str | None:
-    """Return the heading that a line of plain text is, without its marks; None for any other line.
+    """Return a line of plain text without its marks if it is a heading, or None for any other line.
 
     The lines are stripped, and `first` is the index of the first one that is not empty.
     """
@@ -252,12 +253,12 @@ def bold_heading(line: str) -> str | None:
 
 
 def is_short(text: str) -> bool:
-    """Tell whether a text is as short as a heading, and no sentence."""
+    """Return whether a text is short enough for a heading and not a sentence."""
     return len(text) <= HEADING[0] and text[-1:] not in {".", ",", ";", ""} and "|" not in text and "\t" not in text
 
 
 def _is_marked(line: str) -> bool:
-    """Tell whether a line is marked as a heading: framed, bold as a whole, or in capitals."""
+    """Return whether a line is marked as a heading: framed, bold as a whole, or in capitals."""
     if len(line) < _CAPITALS or not (line[0] in "-=~*_" or line[0].isdigit() or line.isupper()):
         return False
     if _FRAMED.fullmatch(line):
@@ -270,7 +271,7 @@ def _is_marked(line: str) -> bool:
 
 
 def _is_heading(lines: Sequence[str], index: int, first: int) -> bool:
-    """Tell whether a line of plain text is a heading: short, first of its paragraph, no sentence, above prose."""
+    """Return whether a line of plain text is a heading: short, the first of its paragraph, not a sentence, and above prose."""
     following = _below(lines, index)
     if (index and lines[index - 1]) or not _is_title(lines[index]) or following is None:
         return False
@@ -308,7 +309,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tuple[int, str, str]]:
-    """Yield line, text and joint to the piece before. No piece is longer than a passage."""
+    """Split blocks into pieces no longer than a passage. Yield line number, text, and the separator from the piece before."""
     for line, lines in blocks:
         block = "\n".join(lines)
         if len(block) <= LONGEST:
@@ -326,7 +327,7 @@ def _pieces(blocks: Sequence[tuple[int, list[str]]], step: int) -> Iterator[tupl
 
 
 def table_parts(heads: Sequence[str], rows: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the parts of a long table, each below its heads, with the index of their first row."""
+    """Split a long table. Yield for each part the index of its first row, and its text with the column heads."""
     part: list[str] = []
     for index, row in enumerate(rows):
         if part and len("\n".join([*heads, *part, row])) > LONGEST:
@@ -337,7 +338,7 @@ def table_parts(heads: Sequence[str], rows: Sequence[str]) -> Iterator[tuple[int
 
 
 def _packed(pieces: Iterator[tuple[int, str, str]]) -> list[tuple[int, str]]:
-    """Pack pieces into passages of at most LONGEST characters, without a short last one."""
+    """Join pieces into passages of at most LONGEST characters. Avoid a last passage that is very short."""
     passages: list[tuple[int, str]] = []
     joints: list[str] = []
     for line, piece, joint in pieces:
@@ -353,7 +354,7 @@ def _packed(pieces: Iterator[tuple[int, str, str]]) -> list[tuple[int, str]]:
 
 
 def _cut(text: str) -> Iterator[tuple[str, str]]:
-    """Split a long paragraph into (joint, piece): between sentences, else words, else letters."""
+    """Split a long paragraph between sentences, or else words, or else letters. Yield (separator, piece)."""
     held = joint = ""
     for sentence in _sentences(text):
         if held and len(held) + len(sentence) + 1 > LONGEST:
@@ -379,7 +380,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _ends(text: str, end: re.Match[str]) -> bool:
-    """Tell whether a sentence ends there: not after an abbreviation or ordinal ("3. kat"), nor before a small letter."""
+    """Return whether a sentence ends at a match: not after an abbreviation or ordinal ("3. kat"), nor before a small letter."""
     if text[end.end() : end.end() + 1].islower():
         return False
     if text[end.start()] != ".":
@@ -402,17 +403,17 @@ _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMO
 
 
 def heads_of(lines: Sequence[str]) -> list[str]:
-    """Return the heads of the columns of a table in lines with cells between `|`; none for other lines."""
+    """Return the column heads of a table whose cells are separated by `|`. Return none if the lines are no table."""
     if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or re.search(_AMOUNT, lines[0]):
         return []
     return [cell.strip(" *_") for cell in lines[0].strip().removeprefix("|").removesuffix("|").split("|")]
 
 
 def names_price(text: str) -> bool:
-    """Tell whether a price stands somewhere in a line."""
+    """Return whether a line contains a price."""
     return len(text) <= _LONGEST_LINE and _PRICE.search(text) is not None
 
 
 def is_price(text: str) -> bool:
-    """Report whether a text is a price and no more, such as "from £20 per person"."""
+    """Return whether a text is only a price, such as "from £20 per person"."""
     return len(text) <= _LONGEST_PRICE and _ALONE.fullmatch(text) is not None

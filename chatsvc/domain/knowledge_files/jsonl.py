@@ -2,8 +2,8 @@
 
     {"question": "...", "alt": ["..."], "answer": "...", "language": "en", "source": "faq.md"}
 
-`alt`, `language` and `source` may be left out, `id` is not read. `synonyms` is a group (`["bike", "bicycle"]`) or a list of groups, beside
-an entry or, with or without a `source`, on a line of its own.
+`alt`, `language` and `source` may be left out; `id` is ignored. `synonyms` is a group (`["bike", "bicycle"]`) or a list of groups, in the
+object of an entry or in an object of its own, with or without a `source`.
 """
 
 import json
@@ -14,7 +14,7 @@ FIELDS = ("id", "question", "alt", "answer", "language", "source", "synonyms")
 
 
 def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
-    """Read a file of JSON objects; raises KnowledgeFileError with all its faults."""
+    """Parse a file with a JSON object in each line; raises KnowledgeFileError with all of its faults."""
     gathering = Gathering(source, default_language=default_language)
     for number, line in enumerate(lines_of(text), start=1):
         try:

@@ -11,10 +11,10 @@
     Monday to Friday from 9 to 6.
 
 A `# title` starts a section and belongs to no answer; `<!-- comments -->` are left out; `##` inside a code block is code. A backslash
-before what would be read as one of these (`\\## so`, `\\alt: so`) makes it text. Text that is struck out (`~~so~~`) is left out.
+before such a mark (`\\## so`, `\\alt: so`) makes it normal text. Text that is struck out (`~~so~~`) is left out.
 
-A file is taken for questions and answers where an `alt:` or `language:` line stands right below one of its `##` headings, or where
-each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
+A file is a list of questions if an `alt:` or `language:` line follows one of its `##` headings directly, or if each of these headings
+ends with a question mark. Any other file is a document, whose sections and paragraphs become passages.
 """
 
 import re
@@ -49,7 +49,7 @@ _STRIKE, _ESCAPED_STRIKE = re.compile(f"({_STRIKES})", re.IGNORECASE), re.compil
 
 
 def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
-    """Read either form; raises KnowledgeFileError with all faults of the file."""
+    """Parse a list of questions or a document; raises KnowledgeFileError with all faults of the file."""
     gathering = Gathering(source, default_language=default_language)
     content = list(_content(_marked(lines_of(text)), gathering))
     if not _asks(content):
@@ -62,9 +62,9 @@ def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
 
 
 def _marked(lines: list[str]) -> list[str]:
-    """Return lines with underlined headings as marked ones, and without front matter.
+    """Convert underlined headings to headings with `#`, and blank the front matter.
 
-    Their number stays, for the messages about faults.
+    The number of lines does not change, since messages about faults have line numbers.
     """
     frame = lines[0].rstrip()
     ends = next((index for index, line in enumerate(lines[1:_FRONT_MATTER], start=1) if line.rstrip() == frame), None)
@@ -85,7 +85,7 @@ def _marked(lines: list[str]) -> list[str]:
 
 
 def _content(lines: list[str], gathering: Gathering) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line that is no comment with its number, and whether it is code."""
+    """Yield number, text and whether it is code for each line that is not a comment."""
     fence, fence_line, comment_line = "", 0, 0  # what closes the open code block; where that and the open comment began
     for number, raw in enumerate(lines, start=1):
         if not raw and not comment_line:
@@ -109,7 +109,7 @@ def _content(lines: list[str], gathering: Gathering) -> Iterator[tuple[int, str,
 
 
 def _without_comments(line: str, *, is_open: bool) -> tuple[str | None, bool]:
-    """Return a line without comments, and whether a comment goes on in the next line. The line is None if it is comment alone."""
+    """Return a line without comments, and whether a comment continues in the next line. A line with only a comment becomes None."""
     if is_open:
         _, end, rest = line.partition("-->")
         if not end:
@@ -124,12 +124,12 @@ def _without_comments(line: str, *, is_open: bool) -> tuple[str | None, bool]:
 
 
 def _unstruck(line: str) -> str:
-    """Return a line without what is struck out, which nobody means any more."""
+    """Return a line without struck-out text, which is no longer valid."""
     return _ESCAPED_STRIKE.sub(r"\1", _STRUCK.sub("", line)) if "~~" in line or "<" in line else line
 
 
 def escaped(answer: str) -> str:
-    """Escape an answer for a file of questions; the reader returns the same text."""
+    """Escape an answer for a list of questions, so that the reader returns the same text."""
     lines = answer.split("\n")
     index = 0
     while index < len(lines):
@@ -154,7 +154,7 @@ def _closes(line: str, marker: str) -> bool:
 
 
 def _asks(content: list[tuple[int, str, bool]]) -> bool:
-    """Tell whether a file is a list of questions; the module's docstring has the rule."""
+    """Return whether a file is a list of questions. The module's docstring has the rule."""
     is_below = False
     headings = questions = 0
     for _, line, is_code in content:
@@ -257,7 +257,7 @@ class _Questions:
 
 
 def _read_document(gathering: Gathering, content: list[tuple[int, str, bool]]) -> Parsed:
-    """Read sections under headings, split into passages. Without one heading of Markdown, the headings are those of plain text."""
+    """Read sections under headings, split into passages. If there are no Markdown headings, use headings of plain text."""
     sections, language = documents.Sections(), None
     lines = documents.with_tables([line for _, line, _ in content])
     plain = len(lines) <= _MOST_PLAIN and not any(map(_HEADING.fullmatch, lines))

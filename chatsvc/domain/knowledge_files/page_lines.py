@@ -1,4 +1,4 @@
-"""Headings, lines and prices of web pages: what they mean is in their position and form more often than in their tags."""
+"""Headings, lines and prices of web pages, recognised by position and form. Their tags often do not show what they are."""
 
 import re
 from collections.abc import Container, Sequence
@@ -16,10 +16,10 @@ _BLANK = ("line", "")
 
 
 def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Container[str], title: str) -> None:
-    """Pass on the headings and lines of a page, without some lines.
+    """Add the headings and lines of a page to `sections`, without the lines in `left_out`.
 
-    A line that asks, a short one above a list of questions, and the first that is part of the page's title are headings; a question
-    that tells a price is a line.
+    These lines become headings: a question, a short line above a list of questions, and the first line that is part of the page's
+    title. A question with a price becomes a line.
     """
     lines = _with_prices(_without_ornaments(calls, left_out))
     named = any(kind == "heading" and value[0] == 1 for kind, value in lines)
@@ -37,7 +37,7 @@ def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Contain
 
 
 def _without_ornaments(calls: Sequence[Sequence[Any]], left_out: Container[str]) -> list[tuple[str, Any]]:
-    """Return the calls without lines that say nothing: ornaments, the way to the page, a heading once more, empty lines in a row."""
+    """Remove lines without information: ornaments, breadcrumbs, repeated headings, and repeated empty lines."""
     lines: list[tuple[str, Any]] = []
     for kind, value in calls:
         if kind == "line" and value:
@@ -52,7 +52,7 @@ def _without_ornaments(calls: Sequence[Sequence[Any]], left_out: Container[str])
 
 
 def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Put a price that stands on a line of its own behind the name above it."""
+    """Append a price on a line of its own to the name in the line above it."""
     joined: list[tuple[str, Any]] = []
     for kind, value in calls:
         position = -2 if joined[-1:] == [_BLANK] else -1
@@ -65,7 +65,7 @@ def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a line may name what the price below it is for."""
+    """Return whether a line may be the name of the thing whose price is below it."""
     return 0 < len(text.split()) <= _NAME_WORDS and text[-1] not in ".!:" and "|" not in text and not names_price(text)
 
 
@@ -74,7 +74,7 @@ def _bare(heading: str) -> str:
 
 
 def _level(calls: Sequence[tuple[str, Any]], index: int, parts: Sequence[str]) -> int:
-    """Return the level of a line that is a heading, or names the list below it; 0 for any other."""
+    """Return the level of a line that is a heading or names the list below it. Return 0 for any other line."""
     text, following = calls[index][1], [call for call in calls[index + 1 : index + 4] if call not in (_BLANK, ("asked", True))]
     if text and text in parts:
         return 1
@@ -84,7 +84,7 @@ def _level(calls: Sequence[tuple[str, Any]], index: int, parts: Sequence[str]) -
 
 
 def _asks(calls: Sequence[tuple[str, Any]], index: int, text: str) -> bool:
-    """Tell whether a line asks, alone in its paragraph, above a line that answers it."""
+    """Return whether a line is a question, the only line of its paragraph, with an answer below it."""
     characters, words = ASKING
     begins = not index or calls[index - 1][0] != "line" or calls[index - 1] == _BLANK
     if not begins or not text.endswith("?") or len(text) > characters or len(text.split()) > words:

@@ -27,7 +27,7 @@ _POSITIONS = frozenset({"first", "place"})  # numbers of a position: written wit
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """Fault for the author of a file; `line` counts from 1. `facts` are the values in its sentence."""
+    """Fault in a file, to be shown to its author. `line` counts from 1; `facts` are the values in the fault's sentence."""
 
     line: int
     code: str
@@ -38,13 +38,13 @@ class FileFault:
         return self.sentence("en")
 
     def sentence(self, language: str) -> str:
-        """Word the fault in "en" or "tr"."""
+        """Return the sentence of the fault in "en" or "tr"."""
         facts = translations.named("file_words", self.facts, language)
         return translations.worded("file_faults", self.code, facts, language, places=_POSITIONS)
 
 
 class KnowledgeFileError(ValueError):
-    """A file with faults, in its order. `unit` is what their numbers count: line, page or paragraph."""
+    """A file has faults, which are in the order of the file. `unit` is what their numbers count: lines, pages or paragraphs."""
 
     def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
         super().__init__(source, faults)
@@ -53,7 +53,7 @@ class KnowledgeFileError(ValueError):
         self.unit = unit
 
     def __str__(self) -> str:
-        """Word all faults in English, a line each."""
+        """Return the sentences of all faults in English, one a line."""
         return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.text}" for fault in self.faults)
 
 
@@ -73,7 +73,7 @@ class ParsedEntry(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Contents of a file without faults. `assumed` are the places of entries whose language the file does not name."""
+    """Contents of a file without faults. `assumed` are the indexes of entries whose language the file does not declare."""
 
     entries: list[ParsedEntry]
     synonyms: list[Synonyms]
@@ -100,12 +100,12 @@ class Gathering:
             raise self._error()
 
     def text(self, line: int, text: str) -> None:
-        """Add a fault if a line holds a control character."""
+        """Add a fault if a line contains a control character."""
         if bad := NO_TEXT.search(text):
             self.fault(line, "not_text", character=f"U+{ord(bad.group()):04X}")
 
     def language(self, line: int, value: str) -> str | None:
-        """Return a language tag; None, with a fault, if it is none."""
+        """Return a language tag. If it is invalid, add a fault and return None."""
         value = value.strip()
         if is_language(value):
             return value
@@ -123,7 +123,7 @@ class Gathering:
         source: str = "",
         once: bool = True,
     ) -> None:
-        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice. An assumed language is noted."""
+        """Add an entry. `alt` has pairs of line and phrasing. `once` is False if a question may occur twice in the file."""
         if language is None:
             self._assumed.append(len(self.entries))
             language = self.default_language
@@ -172,7 +172,7 @@ class Gathering:
             self._synonyms[Synonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
-        """Return the contents. Raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""
+        """Return the contents. Raises KnowledgeFileError with all faults; the fault of an empty file has the code `nothing`."""
         if not self.entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
@@ -184,7 +184,7 @@ class Gathering:
 
 
 def is_language(value: str) -> bool:
-    """Tell whether a text is a language tag. "english" is well-formed, but not meant as one."""
+    """Return whether a text is a language tag with a code of two or three letters. "english" would be well-formed too."""
     return is_tag(value) and len(primary(value)) <= 3
 
 

@@ -1,12 +1,12 @@
 """CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
 
-Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too, and two columns without a header whose
-first cell asks are questions and answers. Other columns beside these stand behind the answer. Any other table is kept whole, with all of
-its columns, in sections named after the file.
+Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too. Two columns without a header are
+questions and answers if the first cell is a question. Other columns are appended to the answer. A table without questions is read as
+sections named after the file, with all of its columns.
 
-Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
-synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
-decimal sign), the header tells, or a line `sep=;` above it. A row with nothing but synonyms is one too.
+Several phrasings in one cell are on lines of their own, or separated by `|` in one line. So are several groups of synonyms, whose words
+are separated by commas. The separator of cells, comma or semicolon (which Excel writes where the comma is the decimal sign), is detected
+in the header, or set by a line `sep=;` above it. A row may have only synonyms.
 """
 
 import csv
@@ -71,7 +71,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
 
 
 def _take_table(gathering: Gathering, rows: list[tuple[int, list[str]]], source: str) -> Parsed:
-    """Take a table without questions as sections that keep all of its columns, named after the file."""
+    """Add a table without questions as sections with all of its columns, named after the file."""
     (first, heads), *others = rows
     for line, cells in rows:
         for cell in cells:
@@ -115,7 +115,7 @@ def _several(cell: str) -> list[str]:
 
 
 def _rows(lines: list[str], separator: str, gathering: Gathering, first: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with its line; `first` is that of the first one."""
+    """Yield each row with its line number. `first` is the line number of the first row."""
     rows = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
     while True:
         line = first + rows.line_num

@@ -133,7 +133,7 @@ def error_type(body: object) -> str:
 
 
 def says_too_long(body: object) -> bool:
-    """Report whether a server's error means that the prompt exceeds the model's context."""
+    """Return whether a server's error means that the prompt exceeds the model's context."""
     return _TOO_LONG.search(_words(body)) is not None
 
 

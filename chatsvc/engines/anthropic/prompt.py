@@ -313,7 +313,7 @@ def block(text: str, *, cached: bool = False) -> TextBlockParam:
 
 
 def fits(known: Knowledge, budget: int) -> bool:
-    """Report whether all entries of a knowledge have at most `budget` characters."""
+    """Return whether all entries of a knowledge have at most `budget` characters."""
     return all(size <= budget for size in accumulate(len(entry.question) + len(entry.answer) for entry in known.entries))
 
 

@@ -200,5 +200,5 @@ def _words(text: str) -> list[str]:
 
 
 def _is_settled(claim: str, records: list[CapturedRecord]) -> bool:
-    """Report whether a record has the status that the sentence claims."""
+    """Return whether a record has the status that the sentence claims."""
     return any(record.status in _SETTLED and _SETTLED[record.status].search(claim) for record in records)
