@@ -1,4 +1,4 @@
-"""Tests of a bot: a question and what its reply must be; judges a reply and words the reasons of a failure."""
+"""Tests of a bot: a question and what its reply must be, the comparison with a reply, and sentences on failures."""
 
 import hashlib
 import json
@@ -16,8 +16,8 @@ EXPECTATIONS = ("entry", "contains", "lacks", "decision")
 class BotTest(NamedTuple):
     """A question with what is expected of its reply.
 
-    `language` overrides the visitor's. `entry` is the question or the id of the entry that answers, `contains` and `lacks` are texts that
-    the reply must or must not have, `decision` is that of the search.
+    `language` overrides the detected one. `entry` is the question or the id of the entry that must answer; `contains` and `lacks` are texts
+    that the reply must or must not have; `decision` is the expected decision of the search.
     """
 
     ask: str

@@ -91,9 +91,8 @@ class Captured:
     """A request as an engine has understood it. If it has both `date` and `time` (local to the bot), it is an appointment.
 
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
-    `offered` are the owner's choices that the engine's own code has matched with what the visitor typed ("kaya" for "Dt. Elif Kaya"):
-    a detail may be one of them as it was offered. What comes from a model never fills it.
-    `verbatim`: the engine's own code has taken `message` from what the visitor typed, which may be words of a turn without an answer.
+    `offered` are choices of the owner that the engine's code, never a model, has matched with the visitor's text ("kaya" for
+    "Dt. Elif Kaya"): a detail may be one of them. `verbatim` is true if the engine's code has copied `message` from the visitor's messages.
     `item` is what is booked, in the visitor's words, `end_date` and `end_time` are when a stay or a rental ends.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
     """

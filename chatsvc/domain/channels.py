@@ -165,7 +165,7 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
 class NewMessage(NamedTuple):
     """A visitor's message as its channel delivers it. `key` identifies it on the channel, `sent_at` is its time in milliseconds.
 
-    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
+    `kind` is None for a text, START for the beginning of a conversation, or the kind of other content, such as "photo".
     `most_new` is how many conversations may begin on the channel in a UTC day, or None for any number.
     """
 
@@ -200,7 +200,7 @@ class PlatformAddress(NamedTuple):
 
 
 class AddressMove(NamedTuple):
-    """A change of a visitor's number, or of the id that stands for it."""
+    """A change of a visitor's telephone number, or of the platform's id for it."""
 
     before: tuple[PlatformAddress, ...]
     after: tuple[PlatformAddress, ...]

@@ -23,7 +23,7 @@ def _checksum(text: str) -> str:
 
 
 def generate() -> str:
-    """Make a new key, which is shown once and never stored."""
+    """Generate a new key, which is shown once and never stored."""
     body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
     return body + _checksum(body)
 

@@ -57,7 +57,7 @@ class Mail(NamedTuple):
 
 
 class MailOutcome(NamedTuple):
-    """Outcome of an attempt to send. `error` is one of the queue's codes, None for success."""
+    """Outcome of an attempt to send. `error` is one of the queue's codes, or None for success."""
 
     state: str
     error: str | None = None

@@ -143,7 +143,7 @@ def offered_notices(operator: Operator) -> list[str]:
 
 
 def new_token() -> str:
-    """Make a random token of 256 bits for a session or a set-up link."""
+    """Generate a random token of 256 bits for a session or a set-up link."""
     return secrets.token_urlsafe(32)
 
 
@@ -153,7 +153,7 @@ def digest(token: str) -> bytes:
 
 
 def new_recovery_codes() -> list[str]:
-    """Make ten recovery codes of 79 bits, such as "k7wm-2xqa-9rtb-c4zn"."""
+    """Generate ten recovery codes of 79 bits, such as "k7wm-2xqa-9rtb-c4zn"."""
     letters = ["".join(secrets.choice(_RECOVERY_ALPHABET) for _ in range(16)) for _ in range(RECOVERY_CODES)]
     return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in letters]
 

@@ -24,7 +24,7 @@ class RefusalCode(NamedTuple):
     facts: tuple[str, ...]
 
     def __call__(self, **facts: object) -> Refused:
-        """Make the exception; raises TypeError unless exactly the declared facts are given."""
+        """Return the exception to raise. Raises TypeError unless exactly the declared facts are given."""
         if facts.keys() != set(self.facts):
             raise TypeError(f"{self.code} carries {self.facts}, not {tuple(facts)}")
         return Refused(self.code, **facts)

@@ -48,12 +48,12 @@ def fields(record: object, *names: str, instant: Callable[[int], str] = times.wi
 
 
 def chatbot(bot: Bot) -> Json:
-    """Write a chatbot (help/interface.md 5.1)."""
+    """Return the JSON object of a chatbot (help/interface.md 5.1)."""
     return fields(bot, "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at")
 
 
 def exchange(x: Exchange) -> Json:
-    """Write a message exchange (help/interface.md 5.3)."""
+    """Return the JSON object of a message exchange (help/interface.md 5.3)."""
     return {
         "chatbot_id": x.chatbot_id,
         "user_id": x.user_id,
@@ -66,18 +66,18 @@ def exchange(x: Exchange) -> Json:
 
 
 def conversation(thread: Conversation) -> Json:
-    """Write a conversation of a list (help/interface.md 5.4)."""
+    """Return the JSON object of a conversation of a list (help/interface.md 5.4)."""
     about = fields(thread, "visitor_name", "visitor_email", "last_message_at", "created_at", "updated_at", instant=times.without_zone)
     return {**fields(thread, "id", "chatbot_id", "channel", "user_id"), "session_id": f"{thread.channel}:{thread.user_id}", **about}
 
 
 def message(m: Message) -> Json:
-    """Write a message of a conversation."""
+    """Return the JSON object of a message of a conversation."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
 
 
 def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
-    """Write a message as the team sees it.
+    """Return the JSON object of a message as the team sees it.
 
     `evidence` is the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null. `author` is the person who wrote
     it; `delivery` and `error` are the state of its delivery to the channel; `mail` is the state of the mail that sent it to a visitor who
@@ -89,12 +89,12 @@ def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
 
 
 def note(n: Note) -> Json:
-    """Write a private note of the team."""
+    """Return the JSON object of a private note of the team."""
     return fields(n, "id", "author", "text", "created_at", instant=times.with_millis)
 
 
 def conversation_detail(thread: Conversation, messages: list[Message]) -> Json:
-    """Write a conversation with its newest messages (help/interface.md 5.4)."""
+    """Return the JSON object of a conversation with its newest messages (help/interface.md 5.4)."""
     return {
         **conversation(thread),
         "message_count": thread.message_count,
@@ -104,12 +104,12 @@ def conversation_detail(thread: Conversation, messages: list[Message]) -> Json:
 
 
 def request(r: Request) -> Json:
-    """Write a request (help/webhooks.md 3)."""
+    """Return the JSON object of a request (help/webhooks.md 3)."""
     return fields(r, "id", "request_type", "status", *_ASKED, "source_page_host", "created_at", instant=times.with_millis)
 
 
 def appointment(a: Appointment) -> Json:
-    """Write an appointment (help/webhooks.md 4)."""
+    """Return the JSON object of an appointment (help/webhooks.md 4)."""
     return {
         "id": a.id,
         "request_id": a.request.id,
@@ -124,7 +124,7 @@ def appointment(a: Appointment) -> Json:
 
 
 def analytics(summary: UsageSummary) -> Json:
-    """Write the usage of an account (help/interface.md 5.6)."""
+    """Return the JSON object of the usage of an account (help/interface.md 5.6)."""
     from chatsvc.domain.plans import Usd
 
     account, plan = summary.account, summary.plan

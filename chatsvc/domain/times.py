@@ -19,27 +19,27 @@ def utc(instant: int) -> datetime:
 
 
 def without_fraction(instant: int) -> str:
-    """Write an instant as in a chatbot (help/interface.md 5.1): `2026-11-20T15:14:28Z`."""
+    """Format an instant as in a chatbot (help/interface.md 5.1): `2026-11-20T15:14:28Z`."""
     return utc(instant).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def with_millis(instant: int) -> str:
-    """Write an instant as in a message exchange (help/interface.md 5.3): `2026-11-20T15:14:28.123Z`."""
+    """Format an instant as in a message exchange (help/interface.md 5.3): `2026-11-20T15:14:28.123Z`."""
     return utc(instant).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def without_zone(instant: int) -> str:
-    """Write an instant as in a conversation (help/interface.md 5.4): `2026-11-20T15:14:28.123`, UTC."""
+    """Format an instant as in a conversation (help/interface.md 5.4): `2026-11-20T15:14:28.123`, UTC."""
     return utc(instant).isoformat(timespec="milliseconds")[:23]
 
 
 def day(instant: int) -> str:
-    """Write the day in UTC: `2026-11-20`."""
+    """Format the day of an instant in UTC: `2026-11-20`."""
     return utc(instant).isoformat()[:10]
 
 
 def month(instant: int) -> str:
-    """Write the calendar month in UTC to which an exchange is charged: `2026-11`."""
+    """Format the month of an instant in UTC, to which a message is charged: `2026-11`."""
     return utc(instant).isoformat()[:7]
 
 
@@ -98,7 +98,7 @@ DAYS = {
 
 
 def in_words(day: date, clock: time_of_day | None, language: str) -> str:
-    """Write a local date and time for a person: `Tue 1 December 2026, 09:30`, `1 Aralık 2026 Salı, 09.30`. Other languages get English."""
+    """Format a local date and time for a person: `Tue 1 December 2026, 09:30`, `1 Aralık 2026 Salı, 09.30`. English is the default."""
     if language == "tr":
         shown = f"{day.day} {MONTHS['tr'][day.month - 1]} {day.year} {DAYS['tr'][day.weekday()]}"
         return f"{shown}, {clock:%H.%M}" if clock else shown

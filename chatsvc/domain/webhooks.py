@@ -140,7 +140,7 @@ def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str
 
 
 def generate_signing_key() -> str:
-    """Make a new signing key: `whsec_` and 43 characters of base64url (256 bits). It is shown once."""
+    """Generate a new signing key: `whsec_` and 43 characters of base64url (256 bits). It is shown once."""
     return "whsec_" + secrets.token_urlsafe(32)
 
 

@@ -39,7 +39,7 @@ _KIND = re.compile(r"(D)\d|(M)\d|(#)|(clock=|pair=|date=)|(x)$")
 
 
 class Case(StrEnum):
-    """Case endings of a token, as they stand behind the apostrophe of its symbol."""
+    """Case endings of a token. They follow the apostrophe in its symbol."""
 
     LOCATIVE = "loc"  # saat 3'te, cumada
     ABLATIVE = "abl"  # 3'ten, cumadan

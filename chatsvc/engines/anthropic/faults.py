@@ -111,7 +111,7 @@ def of_status(status: int, headers: Mapping[str, str], body: object) -> ModelFau
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Read the seconds to wait from `retry-after-ms` or `retry-after` (seconds or a date). None without them."""
+    """Read the seconds to wait from `retry-after-ms` or `retry-after` (seconds or a date), or return None without them."""
     raw = headers.get("retry-after", "")
     try:
         seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(raw)

@@ -64,7 +64,7 @@ class Provider:
 
     @property
     def fault(self) -> str | None:
-        """Return why no request can be sent to it; None if one can."""
+        """Return why no request can be sent to the server, or None if requests can be sent."""
         if self.needs_key and (self.api_key is None or (self.is_hosted and not self.api_key)):
             return "no api_key"
         if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
