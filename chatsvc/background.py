@@ -35,7 +35,7 @@ def run(
     An Outage or OSError is logged in one line, any other fault with its traceback; after the pause the work runs again.
     once: the task ends when the work has returned without a fault. woken: ends a pause early where it is set.
     """
-    return _kept(asyncio.create_task(_run(name, work, pause_s, once=once, woken=woken or asyncio.Event()), name=name), tasks)
+    return _registered(asyncio.create_task(_run(name, work, pause_s, once=once, woken=woken or asyncio.Event()), name=name), tasks)
 
 
 async def _run(name: str, work: Callable[[], Awaitable[object]], pause_s: float, *, once: bool, woken: asyncio.Event) -> None:
@@ -62,7 +62,7 @@ async def wait(event: asyncio.Event, most_s: float | None) -> None:
 
 def start(name: str, work: Coroutine[Any, Any, object], tasks: Tasks = _TASKS) -> asyncio.Task[None]:
     """Start a task that runs `work`, which must not run twice. A fault is logged with its traceback. Until its end it is in `tasks`."""
-    return _kept(asyncio.create_task(_start(name, work), name=name), tasks)
+    return _registered(asyncio.create_task(_start(name, work), name=name), tasks)
 
 
 async def _start(name: str, work: Coroutine[Any, Any, object]) -> None:
@@ -72,7 +72,7 @@ async def _start(name: str, work: Coroutine[Any, Any, object]) -> None:
         log.exception("%s: unexpected fault", name)
 
 
-def _kept(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
+def _registered(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
     for group in (_TASKS, tasks):
         group.add(task)
         task.add_done_callback(group.discard)

@@ -409,7 +409,7 @@ RENDERERS: Mapping[str, Callable[[Any], Any]] = {
         "monthly_limit": usage.limit,
     },
     "audit": audit_record,
-    "backup.create": lambda made: {**backup(made.backup), "bytes": made.size, "draft": str(made.draft)},
+    "backup.create": lambda result: {**backup(result.backup), "bytes": result.size, "draft": str(result.draft)},
     "master_key.rotate": lambda rotation: {
         **fields(rotation, "rotated_at", "resealed", "unusable"),
         "master_key": str(rotation.file) if rotation.file else None,

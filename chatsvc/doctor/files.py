@@ -167,7 +167,7 @@ def backups(config: Config, now: int) -> Iterator[Finding]:
     files = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not is_writable(existing):
         user = user_name(config.data_dir.stat().st_uid) if config.data_dir.exists() else "its owner"
-        yield Finding.fault("backups", "backups_read_only", folder=folder, place=str(existing), user=user)
+        yield Finding.fault("backups", "backups_read_only", folder=folder, existing=str(existing), user=user)
     elif not files:
         yield Finding.warning("backups", "backups_none", folder=folder)
     elif now / 1000 - files[-1].stat().st_mtime > 2 * settings.every_s + 3600:

@@ -303,7 +303,7 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
             await audit.forget(services.db, act.number)
             act, result = act._replace(outcome=None), result.result
         else:
-            account_id, ids = _made(result)
+            account_id, ids = _new_records(result)
             act = act._replace(account_id=act.account_id or account_id, ids={**act.ids, **ids}, outcome="done")
     except Refused:
         act = act._replace(outcome="refused")
@@ -352,7 +352,7 @@ async def _authorised(
     return account_id or permitted.only_account, permitted
 
 
-def _made(result: Any) -> tuple[str | None, dict[str, str]]:
+def _new_records(result: Any) -> tuple[str | None, dict[str, str]]:
     """Return the account and the ids of new records."""
     match result:
         case AccountUsage(account=account):

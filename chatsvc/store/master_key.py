@@ -108,12 +108,12 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
         return MasterKey(given)
     file = folder.path / MASTER_KEY
     try:
-        return MasterKey(*_found(folder, file), file=file)
+        return MasterKey(*_stored_keys(folder, file), file=file)
     except OSError as fault:
         raise StoreUnavailable(f"the master key {file} cannot be used: {fault.strerror or fault}") from fault
 
 
-def _found(folder: Folder, file: Path) -> list[bytes]:
+def _stored_keys(folder: Folder, file: Path) -> list[bytes]:
     draft = file.with_name(NEXT)
     keys = []
     if file.exists():

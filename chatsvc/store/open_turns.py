@@ -27,13 +27,13 @@ class NewTurn(NamedTuple):
     """A turn to open at `at`, by the process `node`, which ConversationLocks fills in.
 
     account_id: None where it needs no account. month: that of the message whose allowance it holds; None where it holds none.
-    place: digest of the conversation for which it waits in line; None where it is not in line.
+    conversation: digest of the conversation for which it waits in line; None where it is not in line.
     """
 
     account_id: str | None
     begun_at: int
     month: str | None = None
-    place: bytes | None = None
+    conversation: bytes | None = None
     key: str | None = None
     fingerprint: bytes | None = None
     node: str = ""
@@ -73,10 +73,10 @@ def begin(connection: Connection, turn: NewTurn) -> OpenedTurn | KnownKey | None
         f"""
         INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) RETURNING number, {_OF_NEW}
         """,
-        (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
+        (turn.node, turn.account_id, turn.month, turn.conversation, turn.key, turn.fingerprint),
     ).fetchone()
     if not is_first:
-        connection.execute("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place = ?", (turn.place,))
+        connection.execute("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place = ?", (turn.conversation,))
     return OpenedTurn(number, bool(is_first))
 
 
@@ -127,9 +127,9 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
 
 
 @reads
-def in_line(connection: Connection, places: Sequence[bytes]) -> set[bytes]:
+def in_line(connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
     """Return those of the conversations that have an open turn."""
-    return {digest for digest in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (digest,)).fetchone()}
+    return {digest for digest in digests if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (digest,)).fetchone()}
 
 
 @reads

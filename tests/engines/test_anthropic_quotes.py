@@ -31,7 +31,7 @@ SPOKEN = [
 )
 def test_a_quote_is_what_was_typed(given: list[str], accepted: list[str], dropped: int) -> None:
     result = quotes.check(given, SPOKEN)
-    assert (list(result.kept), len(result.dropped)) == (accepted, dropped)
+    assert (list(result.verbatim), len(result.dropped)) == (accepted, dropped)
 
 
 def test_where_nothing_was_quoted_all_that_stands_in_no_record_is_kept() -> None:

@@ -20,7 +20,7 @@ def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
         try:
             value = json.loads(line, object_pairs_hook=_object) if line.strip() else None
         except json.JSONDecodeError as fault:
-            gathering.fault(number, "no_json", fault=f"{fault.msg[0].lower()}{fault.msg[1:]}", place=fault.pos + 1)
+            gathering.fault(number, "no_json", fault=f"{fault.msg[0].lower()}{fault.msg[1:]}", character=fault.pos + 1)
         except RecursionError:
             gathering.fault(number, "json_too_deep")
         except ValueError as fault:

@@ -22,7 +22,7 @@ _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by 
 
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
-_POSITIONS = frozenset({"first", "place"})  # numbers of a position: written without separators
+_POSITIONS = frozenset({"first", "character"})  # numbers of a position: written without separators
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class Notes:
         if any(noted.change for noted in self._notes.values()):
             raise WrongArguments("A change was noted from this message; that is enough. Answer now.")
         matches = self._quoted(wanted)
-        claimed = replace(wanted.claimed, message="\n".join(matches.kept), time=self._clock_of(wanted.claimed))
+        claimed = replace(wanted.claimed, message="\n".join(matches.verbatim), time=self._clock_of(wanted.claimed))
         record = checked(claimed, self._turn.spoken, self._now, self._turn.bot.country)
         self._demand(wanted, claimed, record)
         again = tool in self._notes
@@ -130,7 +130,7 @@ class Notes:
         """Check the quotes. If none is from the visitor, take all of their messages that are in no record."""
         matches = quotes.check(wanted.quotes, self._turn.spoken)
         noted = [record.message for record in self._turn.captured]
-        return matches if matches.kept else quotes.Quotes(quotes.without(self._turn.spoken, noted), matches.dropped)
+        return matches if matches.verbatim else quotes.Quotes(quotes.without(self._turn.spoken, noted), matches.dropped)
 
     def _change(self, wanted: NoteCall) -> str:
         """Note a change that the visitor wants of a record of this conversation. Return the result for the model."""
@@ -147,7 +147,7 @@ class Notes:
         matches = self._quoted(wanted)
         corrects = wanted.kind == "amend" or record.kind != "appointment"
         change = Change(record, cancels=wanted.kind == "cancel", corrects=corrects)
-        claimed = replace(wanted.claimed, request_type="appointment", message="\n".join(matches.kept), change=change)
+        claimed = replace(wanted.claimed, request_type="appointment", message="\n".join(matches.verbatim), change=change)
         outside = False
         if wanted.kind == "withdraw":
             claimed = replace(claimed, date=record.date, time=record.time)

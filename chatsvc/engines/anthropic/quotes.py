@@ -30,9 +30,9 @@ class _QuotedPart(NamedTuple):
 
 
 class Quotes(NamedTuple):
-    """The visitor's own words in the order of the conversation (`kept`), and the quotes that were not found (`dropped`)."""
+    """The visitor's own words in the order of the conversation (`verbatim`), and the quotes that were not found (`dropped`)."""
 
-    kept: tuple[str, ...]
+    verbatim: tuple[str, ...]
     dropped: tuple[str, ...]
 
 

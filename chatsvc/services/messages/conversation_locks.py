@@ -101,8 +101,8 @@ class ConversationLocks:
         """
         if self._db is None:
             return allowance.reserve(turn.month or "")
-        digest = place_of(conversation) if conversation else None
-        match await stored.begin(self._db, turn._replace(place=digest, node=self._db.node or "")):
+        digest = digest_of(conversation) if conversation else None
+        match await stored.begin(self._db, turn._replace(conversation=digest, node=self._db.node or "")):
             case OpenedTurn(number, is_first):
                 return HeldMessage(turn.month or "", turn=number, is_first=is_first)
             case KnownKey(number, fingerprint):
@@ -147,7 +147,9 @@ class ConversationLocks:
             await self._first_in_line(held.turn, deadline, is_first=held.is_first)
             yield
         else:
-            turn = await stored.begin(self._db, NewTurn(None, self._clock(), place=place_of(conversation), node=self._db.node or ""))
+            turn = await stored.begin(
+                self._db, NewTurn(None, self._clock(), conversation=digest_of(conversation), node=self._db.node or "")
+            )
             if not isinstance(turn, OpenedTurn):
                 raise TypeError("a turn without a key and a message is always opened")
             try:
@@ -232,10 +234,10 @@ class ConversationLocks:
         conversations = [(bot_id, channel, user_id) for channel in CHANNELS]
         if self._db is None:
             return [key for key in conversations if key in self._locks and self._locks[key].locked()]
-        in_line = await stored.in_line(self._db, [place_of(key) for key in conversations])
-        return [key for key in conversations if place_of(key) in in_line]
+        in_line = await stored.in_line(self._db, [digest_of(key) for key in conversations])
+        return [key for key in conversations if digest_of(key) in in_line]
 
 
-def place_of(conversation: ConversationKey) -> bytes:
+def digest_of(conversation: ConversationKey) -> bytes:
     """Return the digest by which a conversation is named in the store."""
     return hashlib.sha256(json.dumps(conversation).encode()).digest()
