@@ -150,13 +150,13 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, result: SearchResult) -> Self:
-        return cls.of_hits(result.hits)._replace(decision=result.decision, confidence=round(result.confidence, 4))
+        # In the search's own order: its first hit is the one that answers, although another may have a higher score.
+        return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
 
     @classmethod
     def of_hits(cls, hits: Iterable[Hit]) -> Self:
         """Describe entries that were given to a model."""
-        best = sorted(hits, key=attrgetter("score"), reverse=True)[:MAX_EVIDENCE]
-        return cls(tuple((hit.entry.id, round(hit.score, 4)) for hit in best))
+        return cls(_scores(sorted(hits, key=attrgetter("score"), reverse=True)))
 
     @property
     def answering(self) -> str | None:
@@ -167,6 +167,10 @@ class Evidence(NamedTuple):
         """Encode for the store."""
         entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]
         return json.dumps({"entries": entries, "decision": self.decision, "confidence": self.confidence})
+
+
+def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
+    return tuple((hit.entry.id, round(hit.score, 4)) for hit in hits[:MAX_EVIDENCE])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.models import Entry
+from chatsvc.engines import Evidence
 from chatsvc.engines.knowledge.search import evidence, facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.tokens import Speller, stem
@@ -109,6 +110,14 @@ def test_an_entry_comes_first_by_its_own_question() -> None:
     }
     index = KnowledgeIndex([Entry(question, question, (), answer, "en") for question, answer in answers.items()], "en")
     assert (index.search("tickets?").hits[0].entry.id, index.search("tickets?").decision) == ("Tickets", "answer")
+
+
+def test_the_evidence_of_a_reply_names_first_the_entry_that_the_search_puts_first() -> None:
+    answers = {"Do you rent bikes?": "Yes, 10 pounds a day.", "Bikes": "We sell bikes.", "Deposit": "The deposit is 50 pounds."}
+    index = KnowledgeIndex([Entry(question, question, (), answer, "en") for question, answer in answers.items()], "en")
+    result = index.search("Do you rent bikes?")
+    assert max(result.hits, key=lambda hit: hit.score).entry.id == "Bikes"
+    assert Evidence.of(result).answering == "Do you rent bikes?"
 
 
 def test_a_row_and_a_column_that_are_named_are_the_cell() -> None:
