@@ -4,6 +4,6 @@ from pathlib import Path
 
 
 def rows(name: str) -> list[list[str]]:
-    """Return the cells of each row of a table in tests/unit."""
-    lines = (Path(__file__).parent / "unit" / f"{name}.tsv").read_text("utf-8").splitlines()
+    """Return the cells of each row of a table, such as unit/captures."""
+    lines = (Path(__file__).parent / f"{name}.tsv").read_text("utf-8").splitlines()
     return [[cell.replace("¶", "\n").replace("␀", "\0").replace("␇", "\a") for cell in line.split("\t")] for line in lines]

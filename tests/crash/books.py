@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests import tables
 from tests.postgres import is_sqlite
 from tests.store.inspection import query
 
@@ -18,36 +19,7 @@ STRFTIME = """
 """
 
 # Each pair says the same thing in two ways; the second way counts what is really there.
-AGREEMENTS = {
-    "allowances and usage records of each month": (
-        "SELECT account_id, month, messages_used FROM allowances ORDER BY 1, 2",
-        "SELECT account_id, strftime('%Y-%m', created_at / 1000, 'unixepoch'), count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
-    ),
-    "bots' counters and usage records": (
-        "SELECT id, messages_used FROM bots WHERE messages_used > 0 ORDER BY 1",
-        "SELECT bot_id, count(*) FROM usage_records GROUP BY 1 ORDER BY 1",
-    ),
-    "counts of each day and usage records": (
-        "SELECT bot_id, day, sum(times) FROM day_counts WHERE name = 'answered' GROUP BY 1, 2 ORDER BY 1, 2",
-        "SELECT bot_id, created_at / 86400000 * 86400000, count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
-    ),
-    "usage records and messages of each bot": (
-        "SELECT bot_id, account_id, 2 * count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
-        "SELECT bot_id, account_id, count(*) FROM messages m JOIN conversations c ON c.number = m.conversation GROUP BY 1, 2 ORDER BY 1, 2",
-    ),
-    "conversations' counters and messages": (
-        "SELECT number, message_count FROM conversations ORDER BY 1",
-        "SELECT conversation, count(*) FROM messages GROUP BY 1 ORDER BY 1",
-    ),
-    "kept counts of conversations and conversations": (
-        "SELECT account_id, bot_id, channel, conversations FROM conversation_counts ORDER BY 1, 2, 3",
-        "SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
-    ),
-    "the time of the last message and messages": (
-        "SELECT number, last_message_at FROM conversations ORDER BY 1",
-        "SELECT conversation, max(created_at) FROM messages GROUP BY 1 ORDER BY 1",
-    ),
-}
+AGREEMENTS = tables.rows("crash/agreements")
 
 
 def disagreements(database: Path) -> list[str]:
@@ -66,7 +38,7 @@ def disagreements(database: Path) -> list[str]:
 def disagreements_in(rows: Callable[[str], Rows]) -> list[str]:
     """Everything that does not agree in the store that `rows` reads."""
     faults: list[str] = []
-    for name, (statement, other) in AGREEMENTS.items():
+    for name, statement, other in AGREEMENTS:
         counts, counted = rows(statement), rows(other)
         if counts != counted:
             faults.append(f"{name}: {set(counts) ^ set(counted)}")

@@ -98,7 +98,7 @@ async def test_a_record_of_another_account_is_a_missing_page(site: Site, people:
 
 def least_of(shown: Found) -> Role | None:
     """The least role for what a form does."""
-    if shown.path.startswith(OWN_PATHS) or shown.action in PERSONAL.split():
+    if shown.path.startswith(OWN_PATHS) or shown.action in PERSONAL:
         return None
     if shown.action == "bot.set" and re.search(r"/(texts|forms)/", shown.path):
         return Role.EDITOR  # its fields are parts of one argument
@@ -117,7 +117,7 @@ ARGUMENTS = {"suggestion": "suggestions", "tr": "texts", "en": "texts"} | {
 
 
 async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:
-    known = EXPECTED.keys() | OTHER_FORMS.keys() | set(PERSONAL.split())
+    known = EXPECTED.keys() | OTHER_FORMS.keys() | set(PERSONAL)
     assert {form.action for form in all_forms} - known == set()
     assert len(all_forms) > 5
 

@@ -15,45 +15,13 @@ from chatsvc.store import sites
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Business, Site
 from tests.store.inspection import execute, insert
+from tests.tables import rows
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 # The least access to each page; pages below one are like it unless they stand here themselves.
-PAGES: Mapping[str, Access] = {
-    "/": Access.SIGNED_IN,
-    "/login": Access.PUBLIC,
-    "/login/code": Access.WAITING,
-    "/logout": Access.PUBLIC,
-    "/forgot": Access.PUBLIC,
-    "/setup": Access.PUBLIC,
-    "/me": Access.SIGNED_IN,
-    "/shown": Access.SIGNED_IN,
-    "/inbox": Access.READER,
-    "/waiting": Access.READER,
-    "/conversations": Access.READER,
-    "/people": Access.READER,
-    "/replies": Access.READER,
-    "/bots": Access.READER,
-    "/bots/{bot}/channels": Access.OWNER,
-    "/bots/{bot}/file": Access.OWNER,
-    "/bots/{bot}/forms/{kind}": Access.EDITOR,
-    "/bots/{bot}/knowledge/export": Access.EDITOR,
-    "/bots/{bot}/knowledge/new": Access.EDITOR,
-    "/bots/{bot}/texts/{sentence}": Access.EDITOR,
-    "/bots/{bot}/webhook": Access.OWNER,
-    "/usage": Access.READER,
-    "/usage.csv": Access.READER,
-    "/inbox.csv": Access.OWNER,
-    "/conversations.csv": Access.OWNER,
-    "/webhooks": Access.OWNER,
-    "/keys": Access.OWNER,
-    "/operators": Access.OWNER,
-    "/account": Access.OWNER,
-    "/audit": Access.OWNER,
-    "/accounts": Access.ADMINISTRATOR,
-    "/system": Access.ADMINISTRATOR,
-}
+PAGES: Mapping[str, Access] = {path: Access[access.upper()] for path, access in rows("dashboard/access")}
 
 
 def least_access(template: str) -> Access:
@@ -62,7 +30,7 @@ def least_access(template: str) -> Access:
     while section not in PAGES:
         section = section.rpartition("/")[0]
         if not section:
-            raise KeyError(f"{template} is in no section of PAGES: add it with the least access to it")
+            raise KeyError(f"{template} is in no section of access.tsv: add it with the least access to it")
     return PAGES[section]
 
 

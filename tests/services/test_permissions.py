@@ -25,43 +25,13 @@ from chatsvc.services.team import operators
 from chatsvc.store import sites
 from tests import conftest
 from tests.fakes import ADMIN, START, ScriptedEngine
+from tests.tables import rows
 
-# The least role for each operation.
-LEAST = {
-    Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
-    " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.find"
-    " inbox.appointments inbox.assignees inbox.drafts today"
-    " usage usage.quality usage.sends"
-    " channel.list channel.snippet test.run test.show site.list site.state site.show"
-    " conversation.rows conversation.see conversation.labels visitor.list saved_reply.list",
-    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.forget_unanswered"
-    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add test.add test.remove"
-    " knowledge.split knowledge.compare knowledge.import knowledge.remove_source knowledge.phrase knowledge.phrase_apply"
-    " site.add site.sync site.preview site.apply site.discard site.remove"
-    " request.set request.decide appointment.set appointment.add conversation.settle"
-    " visitor.set conversation.snooze conversation.reopen conversation.label"
-    " conversation.take conversation.reply conversation.release conversation.type"
-    " conversation.note conversation.assign saved_reply.set saved_reply.remove closed.add closed.remove",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.sync bot.compare bot.activate bot.deactivate bot.delete"
-    " key.create key.list key.revoke"
-    " webhook.set appointment.calendar"
-    " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
-    " webhook.resend webhook.resend_failed webhook.events"
-    " inbox.export conversation.export conversation.export_rows conversation.erase audit"
-    " operator.add operator.list operator.set operator.link operator.sessions"
-    " operator.remove channel.set channel.pause channel.resume channel.remove",
-    Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
-    " account.import_end master_key.rotate backup.create backup.list backup.read egress.show"
-    " mail.list mail.test doctor.run doctor.show system.show metrics.show license.list node.list",
-}
-# Of an operator's own session, whatever the roles.
-PERSONAL = (
-    "session.create session.list session.verify session.remove session.revoke password.set totp.enable totp.confirm totp.disable"
-    " operator.language operator.timezone"
-)
-EXPECTED = {name: role for role, names in LEAST.items() for name in names.split()}
-EVERY = sorted(OPERATIONS.keys() - set(PERSONAL.split()))
+# The least role for each operation; some are of an operator's own session, whatever the roles.
+LEAST = rows("services/least_roles")
+PERSONAL = [name for name, least in LEAST if least == "own session"]
+EXPECTED = {name: Role[least.upper()] for name, least in LEAST if least != "own session"}
+EVERY = sorted(OPERATIONS.keys() - set(PERSONAL))
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -166,8 +136,8 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
 
 
 def test_the_table_names_each_operation_once() -> None:
-    assert sorted(name for names in (*LEAST.values(), PERSONAL) for name in names.split()) == sorted(OPERATIONS)
-    assert sorted(PERSONAL.split()) == sorted(name for name, operation in OPERATIONS.items() if operation.role is None)
+    assert sorted(name for name, _ in LEAST) == sorted(OPERATIONS)
+    assert sorted(PERSONAL) == sorted(name for name, operation in OPERATIONS.items() if operation.role is None)
 
 
 async def test_without_a_session_nobody_performs_an_operation_on_it(app: App) -> None:
@@ -182,7 +152,7 @@ async def test_without_a_session_nobody_performs_an_operation_on_it(app: App) ->
         "operator.language": {"language": "tr"},
         "operator.timezone": {"timezone": "Europe/London"},
     }
-    for name, caller in itertools.product(PERSONAL.split(), (ANONYMOUS, ADMIN)):
+    for name, caller in itertools.product(PERSONAL, (ANONYMOUS, ADMIN)):
         expected = "sign_in_failed" if name == "session.create" else "session_needed"
         assert await refusal(app, caller, name, given.get(name, {})) == expected, name
     # Strangers must not be able to evict the records of others.

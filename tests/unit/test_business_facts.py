@@ -9,7 +9,7 @@ from tests.tables import rows
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 
 
-@pytest.mark.parametrize(("question", "answer", "setting", "value"), rows("business_facts"))
+@pytest.mark.parametrize(("question", "answer", "setting", "value"), rows("unit/business_facts"))
 def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
     findings = {finding.kind: finding for finding in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
     assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}

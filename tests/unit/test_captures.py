@@ -23,7 +23,7 @@ def kept(typed: str | list[str], country: str = "TR", **fields: object) -> Captu
     return once
 
 
-@pytest.mark.parametrize(("field", "message", "claimed", "country", "expected"), rows("captures"))
+@pytest.mark.parametrize(("field", "message", "claimed", "country", "expected"), rows("unit/captures"))
 def test_a_name_or_contact_is_what_the_visitor_typed(field: str, message: str, claimed: str, country: str, expected: str) -> None:
     assert getattr(kept(message, country, **{f"visitor_{field}": claimed}), f"visitor_{field}") == (None if expected == "-" else expected)
 

@@ -183,7 +183,7 @@ def test_relative_paths_start_at_the_folder_of_the_file(folder: Folder, monkeypa
     assert config.server.tls == Tls(elsewhere / ".." / "c.pem", Path("/k.pem"))
 
 
-@pytest.mark.parametrize(("text", "fault"), rows("config_faults"))
+@pytest.mark.parametrize(("text", "fault"), rows("unit/config_faults"))
 def test_what_a_setting_cannot_be_is_told_with_its_place(folder: Folder, text: str, fault: str) -> None:
     (folder.path / "key").write_text(SECRET)
     assert folder.fault(f"{text}\n", {"A": "a", "EMPTY": "", "LONG": "a." * 130}) == fault
@@ -197,7 +197,7 @@ def test_both_parsers_of_yaml_find_the_same_at_the_same_places(monkeypatch: pyte
         except ConfigError as error:
             return [(fault.line, fault.column) for fault in error.faults]
 
-    texts = [text for name in ("config_faults", "config_values") for text, *_ in rows(name)]
+    texts = [text for name in ("unit/config_faults", "unit/config_values") for text, *_ in rows(name)]
     by_libyaml = list(map(parsed, texts))
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     assert list(map(parsed, texts)) == by_libyaml
@@ -215,7 +215,7 @@ VARIABLES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), rows("config_values"))
+@pytest.mark.parametrize(("text", "expected"), rows("unit/config_values"))
 def test_a_setting_becomes_the_value_that_it_means(folder: Folder, text: str, expected: str) -> None:
     def differing(shown: Any, wanted: Any) -> list[Any]:
         if isinstance(wanted, dict):
@@ -409,7 +409,7 @@ def test_a_secret_shows_itself_to_nobody(folder: Folder) -> None:
 
 
 @pytest.mark.usefixtures("each_parser")
-@pytest.mark.parametrize("text", [text for (text,) in rows("config_secrets")])
+@pytest.mark.parametrize("text", [text for (text,) in rows("unit/config_secrets")])
 def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         folder.load(text.replace("S", SECRET))

@@ -6,34 +6,10 @@ import pytest
 
 from chatsvc.domain import errors
 from chatsvc.domain.errors import PROBLEMS, Because, Problem
+from tests.tables import rows
 
 # help/interface.md 6, copied by hand: code, status and the extra fields.
-TABLE = {
-    "missing_api_key": (401, ()),
-    "invalid_api_key": (401, ()),
-    "account_not_found": (401, ()),
-    "plan_required": (403, ("feature", "plan", "required_plan")),
-    "plan_upgrade_required": (403, ("feature", "plan", "required_plan")),
-    "rate_limit_exceeded": (429, ("limit", "window_seconds")),
-    "unknown_endpoint": (404, ("method", "path", "supported_endpoints")),
-    "method_not_allowed": (405, ("allow",)),
-    "invalid_json": (400, ()),
-    "missing_chatbot_id": (400, ()),
-    "missing_message": (400, ()),
-    "message_too_long": (400, ("max_chars",)),
-    "invalid_cursor": (400, ()),
-    "cursor_out_of_range": (400, ("max_offset",)),
-    "chatbot_not_found": (404, ()),
-    "conversation_not_found": (404, ()),
-    "chatbot_inactive": (409, ("chatbot_id",)),
-    "message_quota_exceeded": (402, ("reason",)),
-    "assistant_unavailable": (502, ("reason",)),
-    "assistant_empty_reply": (502, ("reason",)),
-    "auth_backend_unavailable": (503, ()),
-    "rate_limit_unavailable": (503, ()),
-    "service_unavailable": (503, ()),
-    "internal_error": (500, ()),
-}
+TABLE = {code: (int(status), tuple(extra.split())) for code, status, extra in rows("unit/errors")}
 
 
 def test_the_table_holds_every_code_of_the_specification_and_no_other() -> None:

@@ -59,7 +59,7 @@ def test_columns_come_in_any_order_and_case_with_any_separator(separator: str) -
     assert [entry.answer for entry in parse_csv(text, "tr", "fiyat.csv").entries] == ["500 TL\n\nSüre: 45 dk", "Evet"]
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), rows("file_faults"))
+@pytest.mark.parametrize(("name", "text", "expected"), rows("unit/file_faults"))
 def test_every_fault_of_a_file_is_told_with_its_line(name: str, text: str, expected: str) -> None:
     assert faults(name, text) == expected.split("\n")
 

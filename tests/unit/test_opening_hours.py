@@ -29,7 +29,7 @@ def test_days_and_their_spans_are_read_in_order(text: str, week: dict[str, list[
     assert parse(text) == week
 
 
-@pytest.mark.parametrize(("text", "form", "fault"), rows("opening_hours"))
+@pytest.mark.parametrize(("text", "form", "fault"), rows("unit/opening_hours"))
 def test_hours_as_people_write_them_are_brought_into_one_form_or_refused(text: str, form: str, fault: str) -> None:
     if fault:
         with pytest.raises(ValueError, match=fault):
