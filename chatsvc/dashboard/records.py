@@ -41,7 +41,9 @@ async def change(page: Page, fields: Fields) -> None:
     # An empty note adds none; the command line removes them.
     given = {name: fields.text(name) for name in FIELDS if name in fields and (name != "note" or fields.text(name))}
     if fields.text("kind") != "appointment":
-        await page.perform("request.set", request=fields.text("id"), **given)
+        # A request has no day and no time, and nobody is told of it.
+        of_request = {name: given[name] for name in ("status", "note", "assignee") if name in given}
+        await page.perform("request.set", request=fields.text("id"), **of_request)
         return
     # The form has all values: only a new status, day or time is a decision.
     old = (await page.perform("inbox.find", record=fields.text("id"))).appointment

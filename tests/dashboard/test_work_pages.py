@@ -126,7 +126,7 @@ async def test_the_inbox_filters_and_searches(site: Site, reader: Client) -> Non
     assert (await (await site.client("reader", "tr")).get("/inbox")).has("Gelen kutusu")
 
 
-async def test_an_editor_changes_status_note_and_person(site: Site, editor: Client, reader: Client) -> None:
+async def test_an_editor_changes_status_note_and_person(site: Site, editor: Client, owner: Client, reader: Client) -> None:
     ids = site.mine.ids
     typed: dict[str, Any] = {"status": "confirmed", "assignee": "editor@example.com", "note": "Ring first"}
     done = await editor.submit("/inbox?kind=appointment", "appointment.set", where={"id": ids["appointment"]}, **typed)
@@ -139,6 +139,9 @@ async def test_an_editor_changes_status_note_and_person(site: Site, editor: Clie
     assert refused.filled("request.set", id=ids["request"])["note"] == "x" * 4001
     await editor.submit("/inbox", "request.set", where={"id": ids["request"]}, status="done")
     assert ids["request"] in (await reader.get("/inbox?status=done")).records()
+    # The fields of an appointment's form change nothing of a request.
+    fields = {"kind": "request", "id": ids["request"], "status": "done", "date": "2026-12-01", "time": "10:00", "tell": "off"}
+    assert (await owner.post("/inbox", fields)).path.startswith("/inbox?done=saved")
     # A confirmed appointment is no new request.
     assert ids["appointment"] in (await reader.get("/inbox?status=confirmed")).body
     assert ids["appointment"] not in (await reader.get("/inbox?status=new")).body
