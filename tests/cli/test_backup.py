@@ -17,6 +17,7 @@ import pytest
 from tests.cli.support import Serving, Site, environment
 from tests.crash.books import disagreements, threads
 from tests.store.inspection import query
+from tests.tables import rows
 
 KNOWLEDGE = "language: en\n\n## When are you open?\nalt: opening hours\nalt: are you open\n\nFrom nine to six.\n"
 
@@ -208,32 +209,7 @@ def test_no_store_is_made_beside_one_that_a_restore_has_renamed(shop: Shop) -> N
     assert not database.exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ("UPDATE accounts SET subscription_status = 'forever'", "account.subscription_status"),
-        ("UPDATE bots SET name = printf('%.300c', 'x')", "bot.name"),
-        ("UPDATE bots SET instructions = printf('%.10000000c', 'x')", "bot.instructions"),
-        ("UPDATE bots SET phone = printf('%.10000000c', 'x')", "bot.phone"),
-        ("UPDATE bots SET timezone = 'Mars/Base'", "bot.timezone"),
-        (
-            """
-            INSERT INTO webhooks (bot_id, url, events, signing_key, created_at, updated_at)
-            SELECT id, 'https://user:pw@shop.example/', '["request.created"]', x'00', created_at, created_at FROM bots
-            """,
-            "webhook.url",
-        ),
-        ("UPDATE operators SET email = printf('%.300c', 'x')", "operator.email"),
-        (
-            "INSERT INTO operator_roles (operator_id, account_id, role) SELECT operators.id, accounts.id, 'king' FROM operators, accounts",
-            "operator_role.role",
-        ),
-        ("UPDATE knowledge_entries SET answer = printf('%.8001c', 'x')", "knowledge.answer"),
-        ("UPDATE bots SET messages_used = -1", "bot.messages_used"),
-        ("UPDATE knowledge_entries SET alt = '{'", "knowledge.alt"),
-        ("UPDATE api_keys SET prefix = '<b>'", "key.prefix"),
-    ],
-)
+@pytest.mark.parametrize(("change", "field"), rows("cli/forged_rows"))
 def test_rows_of_a_backup_that_brings_its_own_key_are_checked_as_those_of_an_import(
     change: str, field: str, shop: Shop, elsewhere: Site, tmp_path: Path
 ) -> None:

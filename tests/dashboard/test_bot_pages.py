@@ -17,6 +17,7 @@ from chatsvc.store import channels as stored_channels
 from chatsvc.store import platforms
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import Site
+from tests.tables import json_rows
 
 
 async def bot_of(site: Site) -> Bot:
@@ -98,30 +99,7 @@ async def test_settings_are_changed_in_pieces_and_what_was_typed_is_kept(site: S
     assert (await bot_of(site)).opening_hours == "mon 09:00-18:00"
 
 
-@pytest.mark.parametrize(
-    ("piece", "good", "stored", "bad"),
-    [
-        ("model", {"ask_back": "off", "fallback": "knowledge"}, {"ask_back": False, "fallback": "knowledge"}, {}),
-        (
-            "hand_off",
-            {"hand_off": "on", "hand_off_wait": "15", "hand_off_return": ""},
-            {"hand_off": True, "hand_off_wait": 15, "hand_off_return": 30},
-            {"hand_off_wait": "0", "hand_off_return": "many"},
-        ),
-        (
-            "general",
-            {"phone": "0212 555 01 02", "email": "Desk@example.com", "address": "Kaya Sok. 5"},
-            {"phone": "0212 555 01 02", "email": "desk@example.com", "address": "Kaya Sok. 5"},
-            {"phone": "call us", "email": "nobody"},
-        ),
-        (
-            "forms",
-            {"appointment_minutes": "45", "appointments_at_once": "2"},
-            {"appointment_minutes": 45, "appointments_at_once": 2},
-            {"appointment_minutes": "0", "appointments_at_once": "101"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("piece", "good", "stored", "bad"), json_rows("dashboard/settings"))
 async def test_a_setting_is_checked_and_stored(
     site: Site, owner: Client, piece: str, good: dict[str, str], stored: dict[str, object], bad: dict[str, str]
 ) -> None:

@@ -19,7 +19,7 @@ from chatsvc.config import Backups, Config, ConfigError, Limits, Log, Metrics, R
 from chatsvc.config.model import TeamNotices
 from chatsvc.config.shown import as_document
 from chatsvc.domain.plans import Plan, Tier
-from tests.tables import rows
+from tests.tables import json_rows, rows
 
 SETTINGS = (
     "server, data_dir, master_key, master_key_file, store, limits, engines, models, plans, webhooks, website, channels, notices, backup,"
@@ -268,23 +268,13 @@ colour: red
 @pytest.mark.parametrize(
     ("raw", "begins", "says"),
     [
-        ("server:\n  listen: [::1]:8080\n", "2:", ": not valid YAML: "),
-        ("limits: {requests_per_minute: 1\n", "2:1", ": not valid YAML: "),
-        ("data_dir: a: b\n", "1:12", ": not valid YAML: "),
-        ('a: "never closed\n\n', "3:1", ": not valid YAML: "),
-        ("limits:\n\trequests_per_minute: 5\n", "2:1: not valid YAML: ", "(a tab: indent with spaces)"),
-        ("data_dir: @x\n", "1:11", ": not valid YAML: "),
-        ("%YAML 3.0\n---\n", "1:1", ": not valid YAML: "),
+        *json_rows("unit/no_configuration"),
         (b"data_dir: caf\xe9\n", "1:14: not UTF-8", ": save the file with this encoding"),
         ("a: b\n# ş\n".encode() + b"b: \xff\xfe", "3:4: not UTF-8", ": save the file with this encoding"),
         ("data_dir: x\n".encode("utf-16"), "1:1: not UTF-8", ": save the file with this encoding"),
         (b"#" * (1 << 20) + b"\n", "is larger than 1 MiB", ": not a configuration"),
         ("[" * 50_000, "1:22", "nested too deeply for a configuration"),
         ("{a: " * 500, "1:", "nested too deeply for a configuration"),
-        ("models: &m\n  offline: {engine: knowledge}\n", "1:9", ": anchors (&name) are not taken here: write the value where it is needed"),
-        ("log: {}\nplans: *m\n", "2:8", ": aliases (*name) are not taken here: write the value out"),
-        ("webhooks:\n  <<: {}\n", "2:3: webhooks", ": merge keys (<<) are not taken here"),
-        ("log: !x {}\n", "1:6", ": tags (!name) are not taken here"),
     ],
 )
 def test_what_is_no_configuration_is_told_with_its_position(folder: Folder, raw: str | bytes, begins: str, says: str) -> None:

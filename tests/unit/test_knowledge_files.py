@@ -11,6 +11,7 @@ from chatsvc.domain.knowledge_files.parsed import MAX_ANSWER, MAX_PHRASING, File
 from chatsvc.domain.models import Synonyms
 from chatsvc.translations import section
 from tests.knowledge_files import parse_file, read
+from tests.tables import json_rows
 
 
 def parse(text: str, language: str = "tr") -> list[ParsedEntry]:
@@ -31,36 +32,9 @@ def test_a_question_its_phrasings_and_its_answer_are_an_entry() -> None:
     ]
 
 
-CODE = "```\n## not a question\nalt: not a phrasing\n\n<!-- no comment -->\n```\n\n~~~~\n```\n~~~~"
-RICH = f"### Prices\n\n- one\n- two\n\n    indented\n\n{CODE}\n#hash"
-ESCAPED = "## no question\n# no title\nalt: no phrasing\n- language: tr\n<!-- shown -->\n```\nSynonyms: x"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("## A\n\n1\n## B\nalt: b\n\n2\n\n\n## C\n3", [("A", (), "1", "tr"), ("B", ("b",), "2", "tr"), ("C", (), "3", "tr")]),
-        (f"## Q?\n\n{RICH}\n", [("Q?", (), RICH, "tr")]),
-        (
-            "language: en\n\n## A\n\n1\n\n## B\nlanguage: pt-BR\nalt: b\n\n2\n",
-            [("A", (), "1", "en"), ("B", ("b",), "2", "pt-BR")],
-        ),
-        ("---\nlanguage: en\n---\n\n# Title\n\n## A\n\n1", [("A", (), "1", "en")]),
-        ("# Shop\n## A\n\n1\n\n# Prices\nlanguage: en\n\n## B\n\n2", [("A", (), "1", "tr"), ("B", (), "2", "en")]),
-        (
-            "<!-- by us -->\n<!-- more\nlines --> \n## A\n<!-- todo --> <!-- x -->alt: a\n\n1\n<!-- check\n## this -->\n2\n",
-            [("A", ("a",), "1\n2", "tr")],
-        ),
-        ("## A ##\n\n- alt: a\n* alt: b\n- alt: a\nalt: A\n\n1", [("A", ("a", "b"), "1", "tr")]),
-        ("## A\n\nLanguage: we speak English.", [("A", (), "Language: we speak English.", "tr")]),
-        ("## Wi-Fi?\nlanguage: tr\n\nVar.\n## Wi-Fi?\nlanguage: en\n\nYes.", [("Wi-Fi?", (), "Var.", "tr"), ("Wi-Fi?", (), "Yes.", "en")]),
-        ("## A?\n\n" + "\n".join("\\" + line for line in ESCAPED.split("\n")), [("A?", (), ESCAPED, "tr")]),
-        ("## A?\n\n\\\\server\\share", [("A?", (), "\\\\server\\share", "tr")]),
-        ("\ufeff## A  \t\r\nalt: a\r1  \r\n\r\n2\n", [("A", ("a",), "1\n\n2", "tr")]),
-    ],
-)
-def test_what_stands_in_a_file_of_questions_is_read(text: str, expected: list[tuple[str, tuple[str, ...], str, str]]) -> None:
-    assert [(entry.question, entry.alt, entry.answer, entry.language) for entry in parse(text)] == expected
+@pytest.mark.parametrize(("text", "expected"), json_rows("unit/questions_read"))
+def test_what_stands_in_a_file_of_questions_is_read(text: str, expected: list[list[object]]) -> None:
+    assert [[entry.question, list(entry.alt), entry.answer, entry.language] for entry in parse(text)] == expected
 
 
 def test_all_faults_are_told_at_once_in_the_files_order() -> None:

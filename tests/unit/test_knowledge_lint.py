@@ -8,6 +8,7 @@ from chatsvc.domain.models import Entry
 from chatsvc.services.knowledge import knowledge_lint
 from chatsvc.services.knowledge.knowledge_lint import findings
 from tests.knowledge_files import parse_file
+from tests.tables import json_rows
 
 
 def entry(name: str, question: str, *alt: str, answer: str = "", language: str = "en") -> Entry:
@@ -75,53 +76,13 @@ def test_questions_are_generated_from_heading_facts_and_sentences(question: str,
     assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(questions)] == questions
 
 
-TURKISH = ("Odada havlu ve çarşaf var mı acaba?", "yoksa biz mi getirelim")
-TOWELS = "Evet, odada iki havlu var."
-FINDINGS: dict[str, tuple[list[Entry], list[tuple[str, str, str | None]]]] = {
-    "a phrasing that the bot answers rightly": (
-        [
-            entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones."),
-            entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet."),
-            entry("c", "Parking"),
-        ],
-        [],
-    ),
-    "a phrasing that finds another entry first": (
-        [
-            entry(
-                "ship",
-                "do you ship to France",
-                "do you ship to Spain",
-                "do you ship abroad",
-                "where do you ship to",
-                "do you ship to Italy",
-            ),
-            entry("open", "opening hours", "when are you open", "are you open on sunday", "until when are you open", "do you ship to"),
-        ],
-        [("answers_another", "open", "ship")],
-    ),
-    "the same phrasing, whatever its spelling": (
-        [entry("a", "Opening Hours?"), entry("b", "when is it open", "opening hours")],
-        [("duplicate_phrasing", "b", "a")],
-    ),
-    "the same words": (
-        [entry("a", "can I pay with a card"), entry("b", "And can I pay with cards?")],
-        [("near_duplicate", "b", "a")],
-    ),
-    "the same answer": (
-        [entry("a", "can I pay with a card"), entry("b", "something else entirely", answer="The  ANSWER is a.")],
-        [("near_duplicate", "b", "a")],
-    ),
-    "another language": ([entry("a", "Wi-Fi?"), entry("b", "Wi-Fi?", language="tr")], []),
-    "plainly in another language": ([entry("a", *TURKISH, answer=TOWELS)], [("foreign_language", "a", None)]),
-    "rightly in another language": ([entry("a", *TURKISH, answer=TOWELS, language="tr-TR")], []),
-    "no chat message": ([entry("a", "What are your terms?", answer="These are the terms. " * 100)], [("long_answer", "a", None)]),
-}
+@pytest.mark.parametrize(("entries", "expected"), [pytest.param(*row, id=what) for what, *row in json_rows("unit/weak_spots")])
+def test_weak_spots_are_named(entries: list[tuple[str, list[str], dict[str, str]]], expected: list[list[str | None]]) -> None:
+    assert [[*finding] for finding in kinds(*(entry(name, *phrasings, **more) for name, phrasings, more in entries))] == expected
 
 
-@pytest.mark.parametrize(("entries", "expected"), FINDINGS.values(), ids=FINDINGS)
-def test_weak_spots_are_named(entries: list[Entry], expected: list[tuple[str, str, str | None]]) -> None:
-    assert kinds(*entries) == expected
+def test_an_answer_that_is_no_chat_message_is_a_weak_spot() -> None:
+    assert kinds(entry("a", "What are your terms?", answer="These are the terms. " * 100)) == [("long_answer", "a", None)]
 
 
 def test_questions_for_another_kind_of_fact_are_no_near_duplicates() -> None:

@@ -1,5 +1,7 @@
 """Marks of Markdown in messages: what is read, what stays as it is, and how each platform writes them."""
 
+from typing import Any
+
 import pytest
 
 from chatsvc.dashboard.templating import environment
@@ -8,53 +10,16 @@ from chatsvc.domain.outgoing import without_choices
 from chatsvc.domain.rich_text import Span
 from chatsvc.platforms.telegram import client as telegram
 from chatsvc.platforms.whatsapp import content as whatsapp
+from tests.tables import json_rows
 
 
 def link(words: str, address: str | None = None, **style: bool) -> Span:
     return Span(words, link=address or words, **style)
 
 
-BOTH = Span("x", bold=True, italic=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("**Monday** to *Friday*, __now__ _open_", [
-            Span("Monday", bold=True), Span(" to "), Span("Friday", italic=True), Span(", "), Span("now", bold=True), Span(" "),
-            Span("open", italic=True)]),
-        ("**Pazartesi**den ***x***", [Span("Pazartesi", bold=True), Span("den "), BOTH]),
-        ("**two\nlines**", [Span("two\nlines", bold=True)]),
-        ("**no\n\nparagraphs**", [Span("**no\n\nparagraphs**")]),
-        ("2*3*4 = 24, a * b * c, snake_case_name, 2**10 and 3**2, ____, ***** and **open", None),
-        (r"\*as it is\*", [Span("*as it is*")]),
-        ("`a*b*c` `open", [Span("a*b*c", code=True), Span(" `open")]),
-        ("```\nx = *1*\ny\n```\n*z*", [Span("x = *1*\ny", code=True), Span("\n"), Span("z", italic=True)]),
-        ("```\nnever closed", None),
-        ("## Prices ##\n- one *b*\n  * two", [Span("Prices", bold=True), Span("\n• one "), Span("b", italic=True), Span("\n  • two")]),
-        ("#1 of all - 5 %", None),
-        ("[our *page*](https://a.example/x_(y)_z \"Title\")!", [
-            link("our ", "https://a.example/x_(y)_z"), link("page", "https://a.example/x_(y)_z", italic=True), Span("!")]),
-        ("**[call](tel:+441234)**", [link("call", "tel:+441234", bold=True)]),
-        ("<mailto:a@b.example> ![map](https://a.example/m.png)", [
-            link("a@b.example", "mailto:a@b.example"), Span(" "), link("map", "https://a.example/m.png")]),
-        ("see https://a.example/a_b_c. (https://b.example/x)", [
-            Span("see "), link("https://a.example/a_b_c"), Span(". ("), link("https://b.example/x"), Span(")")]),
-        ("[x](javascript:alert(1)) [y](/prices) [z](data:text/html,x) <b onclick=x>", None),
-        ("", []),
-        ("[bank.example](https://evil.example/x)", [link("bank.example (evil.example)", "https://evil.example/x")]),
-        ("[see https://bank.example/x](https://EVIL.example)", [link("see https://bank.example/x (EVIL.example)", "https://EVIL.example")]),
-        ("[a@bank.example](mailto:a@evil.example)", [link("a@bank.example (evil.example)", "mailto:a@evil.example")]),
-        ("[www.a.example](https://a.example)", [link("www.a.example", "https://a.example")]),
-        ("[a.example](https://shop.a.example/)", [link("a.example", "https://shop.a.example/")]),
-        ("[menu](https://bank.example@evil.example/)", None),
-        ("https://bank.example@evil.example/", None),
-        ("[x](https://a.example/\u202egnp.exe)", [Span("[x]("), link("https://a.example/"), Span("\u202egnp.exe)")]),
-        ("https://a.example/\u202egnp.exe", [link("https://a.example/"), Span("\u202egnp.exe")]),
-    ],
-)  # fmt: skip
-def test_complete_marks_are_read_and_a_link_shows_the_host_to_which_it_leads(text: str, expected: list[Span] | None) -> None:
-    assert rich_text.spans(text) == ([Span(text)] if expected is None else expected)
+@pytest.mark.parametrize(("text", "spans"), json_rows("unit/rich_text"))
+def test_complete_marks_are_read_and_a_link_shows_the_host_to_which_it_leads(text: str, spans: list[dict[str, Any]] | None) -> None:
+    assert rich_text.spans(text) == ([Span(text)] if spans is None else [Span(**span) for span in spans])
 
 
 def test_in_a_visitors_words_addresses_alone_are_links() -> None:
