@@ -8,40 +8,13 @@ from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt
 from tests.engines.model_server import ModelServer, says
 from tests.engines.test_anthropic import TURN
 from tests.speed import within
-
-OPEN = "We are open."
-MARKED = [
-    f"<think>hmm</think>\n\n{OPEN}",
-    f"hmm, they ask\n</think>\n\n{OPEN}",
-    f"{OPEN} <think>was that",
-    f"{OPEN}<think>was that right?</think>",
-    f"<thinking>\na\n</thinking>{OPEN}",
-    f"<reasoning>a</reasoning> {OPEN}",
-    f"[THINK]hm[/THINK]{OPEN}",
-    f"hm[/THINK]{OPEN}",
-    f"◁think▷hm◁/think▷{OPEN}",
-    f"<seed:think>hm</seed:think>{OPEN}",
-    f"<|begin_of_thought|>hm<|end_of_thought|>{OPEN}",
-    f"<|START_THINKING|>hm<|END_THINKING|>{OPEN}",
-    f"<|channel|>analysis<|message|>The user asks.<|end|><|start|>assistant<|channel|>final<|message|>{OPEN}<|return|>",
-    f"<|channel>thought\nThe user asks.<channel|>{OPEN}",
-    f"{OPEN}<|im_end|>",
-    f"{OPEN}<|im_end|>\n<|im_start|>user\nand on Sundays?<|im_end|>",
-    f"<|im_start|>assistant\n{OPEN}<|im_end|>",
-    f"<|start_header_id|>assistant<|end_header_id|>\n\n{OPEN}<|eot_id|>",
-    f"<start_of_turn>model\n{OPEN}<end_of_turn>",
-    f"{OPEN}</s>",
-    f"<s> {OPEN} [/INST] and more",
-    f"{OPEN}<|endoftext|>Human: hi",
-    f"{OPEN}<｜end▁of▁sentence｜>",
-    f"<|assistant|>\n{OPEN}<|user|>\nthanks",
-]
+from tests.tables import rows
 
 
-@pytest.mark.parametrize("text", MARKED)
+@pytest.mark.parametrize("text", [text for (text,) in rows("engines/reply_marks")])
 async def test_no_visitor_sees_thoughts_or_tokens(server: ModelServer, engine: AnthropicEngine, text: str) -> None:
     server.always = says(text)
-    assert (await engine.reply(TURN)).text == OPEN
+    assert (await engine.reply(TURN)).text == "We are open."
 
 
 @pytest.mark.parametrize("text", ["5 < 6 [and] 7 > 6", "Write <b>us</b> [here](https://example.com)", "a | b", "I think so."])

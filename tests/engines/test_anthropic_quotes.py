@@ -1,9 +1,12 @@
 """Quotes of a visitor: what they typed is kept as they typed it, and nothing else."""
 
+import json
+
 import pytest
 
 from chatsvc.engines.anthropic import quotes
 from tests.speed import within
+from tests.tables import rows
 
 SPOKEN = [
     "Picked my bike up thursday after a full service and the gears STILL slip. Not happy at all, I want my money back!",
@@ -13,22 +16,7 @@ SPOKEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("given", "accepted", "dropped"),
-    [
-        (["I want my money back"], ["I want my money back!"], 0),
-        (["the gears still slip", "ring me tomorow between 10 and 11."], ["the gears STILL slip.", "ring me tomorow between 10 and 11"], 0),
-        (["i want my money back. get the manager to ring me"], ["I want my money back!", "get the manager to ring me"], 0),
-        (["gears STILL slip ... between 10 and 11"], ["gears STILL slip.", "between 10 and 11"], 0),
-        (["not happy at all get the manager to ring me"], ["Not happy at all", "get the manager to ring me"], 0),
-        (["between 10 and 11", "the gears still slip"], ["the gears STILL slip.", "between 10 and 11"], 0),
-        (["randevumu iptal edin"], ["Randevumu İPTAL edin"], 0),
-        (["money back", "I want my money back"], ["I want my money back!"], 0),
-        (["He demands a full refund and a call from the owner"], [], 1),
-        (["I want my money back", "and a new bicycle for free"], ["I want my money back!"], 1),
-        (["", "  ", "..."], [], 1),
-    ],
-)
+@pytest.mark.parametrize(("given", "accepted", "dropped"), [tuple(map(json.loads, row)) for row in rows("engines/quotes")])
 def test_a_quote_is_what_was_typed(given: list[str], accepted: list[str], dropped: int) -> None:
     result = quotes.check(given, SPOKEN)
     assert (list(result.verbatim), len(result.dropped)) == (accepted, dropped)

@@ -15,6 +15,7 @@ from chatsvc.engines.anthropic.grounding import Known, Sources
 from tests.engines.model_server import ModelServer, Step, calls, says
 from tests.engines.test_anthropic import BOT, TURN, Shelf, entry, past
 from tests.engines.test_anthropic_tools import ASKED, BOOKED, appointment, request, results
+from tests.tables import rows
 
 NOON_MS = int(datetime(2026, 11, 20, 10, 14, tzinfo=UTC).timestamp() * 1000)  # 13:14 in Istanbul
 BUSINESSES = {
@@ -325,32 +326,8 @@ FACTS = (
     "Peugeot 208 2.400 TL, Peugeot 3008 3.100 TL a day. 10% off from 7 days on. Call (0212) 444 10 10 / 0532 123 45 67, "
     "mail rent@example.com, see https://www.example.com/cars. We are at Kaya Sokak 5, open 09:00 to 18:30, closed on 29 October and 24.12."
 )
-FIGURES: list[tuple[str, str, str]] = [  # kind, a reply with a figure that is known, the same with an unknown one
-    ("price", "The Peugeot 3008 3.100 TL a day.", "The Peugeot 3008 3.150 TL a day."),
-    ("price", "Peugeot 208 2.400 TL.", "Peugeot 208 2 650 TL."),
-    ("price with blanks", "It is 3 100 TL.", "It is 3 200 TL."),
-    ("price in words of a currency", "3.100 lira.", "3.300 liraya."),
-    ("percentage", "You get %10 off.", "You get 15% off."),
-    ("phone", "Call 0212 444 10 10.", "Call 0216 444 10 11."),
-    ("phone without its code", "Call 444 10 10.", "Call 444 10 12."),
-    ("phone with its country", "Call +90 532 123 45 67.", "Call +90 532 123 45 68."),
-    ("phone in one piece", "Call 05321234567.", "Call 05329998877."),
-    ("phone of another business", "Call 0532 123 45 67.", "Call 0533 712 45 80."),
-    ("e-mail", "Write to rent@example.com.", "Write to info@example.com."),
-    ("link", "See www.example.com/cars.", "See example.com/vans."),
-    ("link of another business", "See example.com.", "See example.net."),
-    ("street", "We are at Kaya Sokak.", "We are at Deniz Caddesi."),
-    ("number of a house", "Kaya Sokak No 5.", "Kaya Sokak No 57."),
-    ("time", "Open until 18:30.", "Open until 19:45."),
-    ("time in English", "Open until 6:30 pm.", "Open until 8:15 pm."),
-    ("day", "Closed on 29 October.", "Closed on 30 August."),
-    ("day in Turkish", "29 Ekim’de kapalıyız.", "30 Ağustos’ta kapalıyız."),
-    ("day in figures", "Closed on 24.12.2026.", "Closed on 31.03.2027."),
-    ("length of time", "Seven days, 7 gün.", "At least 14 days."),
-    ("year", "In 2027.", "Since 1987."),
-    ("number", "Model 208 or 3008.", "Model 5008."),
-    ("emergency number", "In danger call 112.", "In danger call 1187."),
-]
+# The kind, a reply with a figure that is known, the same with an unknown one.
+FIGURES = rows("engines/reply_figures")
 
 
 @pytest.mark.parametrize(("kind", "known", "unknown"), FIGURES, ids=[f"{kind}: {known}" for kind, known, _ in FIGURES])

@@ -13,6 +13,7 @@ from chatsvc.engines import Reply, Turn
 from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt, tools
 from tests.engines.model_server import ModelServer, answers, calls, message, says
 from tests.engines.test_anthropic import BOT, TURN, past
+from tests.tables import rows
 
 SAID = "Fren tamiri için fiyat istiyorum. Ben Selin, selin@example.com, 0532 123 45 67"
 ASKED = replace(TURN, message=SAID, may_capture=True)
@@ -193,29 +194,9 @@ async def test_an_appointment_wants_a_name_that_was_typed(server: ModelServer, e
 # --- dates -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"date": "2026-11-19"}, "in the past; it is now 2026-11-20 18:14"),
-        ({"date": "2026-11-20", "time": "18:14"}, "in the past"),
-        ({"date": "0001-01-01"}, "in the past"),
-        ({"date": "9999-12-31"}, "too far ahead; 2028-11-19 is the last day"),
-        ({"date": "2026-02-30"}, "a day that exists"),
-        ({"date": "23.11.2026"}, "written YYYY-MM-DD"),
-        ({"date": "2026-W48-1"}, "written YYYY-MM-DD"),
-        ({"date": "٢٠٢٦-11-23"}, "written YYYY-MM-DD"),
-        ({"date": "tomorrow"}, "written YYYY-MM-DD"),
-        ({"time": "24:00"}, "written HH:MM"),
-        ({"time": "half past two"}, "written HH:MM"),
-        ({"time": "10:30+09:00"}, "written HH:MM"),
-        ({"date": None}, "date is missing"),
-        ({"time": ""}, "time is missing"),
-    ],
-)
-async def test_a_day_that_cannot_be_is_not_noted(
-    server: ModelServer, engine: AnthropicEngine, changes: dict[str, object], why: str
-) -> None:
-    reply, blocks = await told(server, engine, ASKED, appointment(**changes))
+@pytest.mark.parametrize(("changes", "why"), rows("engines/impossible_days"))
+async def test_a_day_that_cannot_be_is_not_noted(server: ModelServer, engine: AnthropicEngine, changes: str, why: str) -> None:
+    reply, blocks = await told(server, engine, ASKED, appointment(**json.loads(changes)))
     assert reply == Reply("Tamam.", Usage(20, 10))
     assert blocks[0]["is_error"]
     assert why in blocks[0]["content"]
@@ -250,6 +231,7 @@ async def test_a_day_alone_is_enough_where_a_day_or_a_stay_is_booked(
 
 # --- arguments that are none -----------------------------------------------------------------------------------------
 
+GIVEN: dict[str, dict[str, Any]] = {tools.NOTE_REQUEST: REQUEST, tools.NOTE_APPOINTMENT: APPOINTMENT}
 WRONG: list[tuple[str, tuple[str, object], str]] = [
     ("an unknown tool", ("delete_everything", {}), "There is no such tool; the tools are note_request, note_appointment, no_answer."),
     ("a tool without a name", ("", {}), "no such tool"),
@@ -261,19 +243,8 @@ WRONG: list[tuple[str, tuple[str, object], str]] = [
     ("broken JSON", (tools.NOTE_REQUEST, '{"request_type": "quote", "quotes"'), "no JSON"),
     ("nested JSON", (tools.NOTE_REQUEST, "[" * 15_000), "no JSON"),
     ("endless JSON", (tools.NOTE_REQUEST, " " * 100_000), "one JSON object"),
-    ("another field", request(bot_id="b2"), "a field too many"),
-    ("the other tool's field", request(date="2026-11-23"), "a field too many"),
-    ("a webhook address", request(source_page_host="evil.example"), "a field too many"),
-    ("a number for a name", request(visitor_name=7), "visitor_name must be a string"),
-    ("an object for the quotes", request(quotes={"a": 1}), "quotes is a list of texts"),
-    ("numbers for quotes", request(quotes=[1, 2]), "quotes is a list of texts"),
-    ("an object for a phone", appointment(visitor_phone={"home": "1"}), "visitor_phone must be a string"),
-    ("a name without end", request(visitor_name="a" * 121), "visitor_name has at most 120"),
-    ("a phone without end", request(visitor_phone="1" * 41), "visitor_phone has at most 40"),
     ("a megabyte", request(visitor_email="a" * 100_000), "visitor_email has at most 254"),
-    ("a kind of its own", request(request_type="refund"), "request_type is one of contact, quote, support, other"),
-    ("an appointment as a request", request(request_type="appointment"), "request_type is one of"),
-    ("surrogates", request(visitor_name="\ud800"), "They will see it. Left out, since the visitor did not type it: name."),
+    *((name, (tool, {**GIVEN[tool], **json.loads(changes)}), why) for name, tool, changes, why in rows("engines/wrong_arguments")),
 ]
 
 
