@@ -13,6 +13,7 @@ from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Allowance, HeldMessage
 from chatsvc.domain.models import ConversationKey
+from chatsvc.services.conversations.conversation_events import ConversationEvents
 from chatsvc.services.messages import conversation_locks
 from chatsvc.services.messages.conversation_locks import Busy, ConversationLocks, OpenElsewhere
 from chatsvc.store import accounts, open_turns
@@ -75,6 +76,18 @@ async def held(process: ConversationLocks, **fields: Any) -> HeldMessage:
 def number(message: HeldMessage) -> int:
     assert message.turn is not None
     return message.turn
+
+
+async def test_the_end_of_a_turn_is_no_news_of_a_conversation(db: Database) -> None:
+    notices = Notices()
+    events, locks = ConversationEvents(notices), ConversationLocks(db, notices, lambda: START)
+    events.listen()
+    locks.listen()
+    async with events.waiting_for(HERE) as news:
+        locks.announce()
+        assert not news.is_set()
+        events.notify(HERE)
+        assert news.is_set()
 
 
 async def test_three_processes_never_hold_more_than_is_left(db: Database, processes: Processes) -> None:

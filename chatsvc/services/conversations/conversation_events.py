@@ -65,8 +65,9 @@ class ConversationEvents:
         """Hear the other processes from now on, if there may be any."""
 
         def hear(message: list[Any]) -> None:
-            kind, conversation, *who = message
-            self._note(kind, tuple(conversation), *who)
+            kind, *values = message
+            if kind in (NEWS, TYPING, TYPED, READING):  # the end of a turn comes this way too, and names no conversation
+                self._note(kind, tuple(values[0]), *values[1:])
 
         if self._notices is not None:
             self._notices.listen(hear, self._wake_all)
