@@ -6,7 +6,6 @@ import logging
 import re
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from aiohttp import ClientSession
@@ -22,25 +21,9 @@ from chatsvc.services.accounts import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach
 from tests.conftest import MODELS, Caller, MakeCaller
 from tests.fakes import ADMIN, START, ScriptedEngine, failing
+from tests.tables import rows
 
-# The table of the manual's section 6; test_docs.py holds its words.
-STATUS = {
-    code: status
-    for status, codes in {
-        401: "missing_api_key invalid_api_key account_not_found",
-        403: "plan_required plan_upgrade_required",
-        429: "rate_limit_exceeded",
-        404: "unknown_endpoint chatbot_not_found conversation_not_found",
-        405: "method_not_allowed",
-        400: "invalid_json missing_chatbot_id missing_message message_too_long invalid_cursor cursor_out_of_range",
-        409: "chatbot_inactive",
-        402: "message_quota_exceeded",
-        502: "assistant_unavailable assistant_empty_reply",
-        503: "auth_backend_unavailable rate_limit_unavailable service_unavailable",
-        500: "internal_error",
-    }.items()
-    for code in codes.split()
-}
+STATUS = {code: int(status) for code, status, _ in rows("unit/errors")}
 
 ENDPOINTS = [
     "GET /chatbots",
@@ -52,40 +35,8 @@ ENDPOINTS = [
 ]
 
 
-HELLO = {"chatbot_id": "BOT", "message": "hello"}
-STRANGER = "00000000-0000-4000-8000-000000000000"
 # How each code is provoked once `prepare` has done its part: method and path, body, extra fields, slots taken.
-PROVOCATIONS: dict[str, tuple[str, Any, dict[str, Any], int]] = {
-    "missing_api_key": ("GET /chatbots", None, {}, 0),
-    "invalid_api_key": ("GET /chatbots", None, {}, 0),
-    "account_not_found": ("GET /chatbots", None, {}, 0),
-    "plan_required": ("GET /chatbots", None, {"required_plan": "enterprise", "feature": "rest_api", "plan": None}, 0),
-    "plan_upgrade_required": ("GET /chatbots", None, {"required_plan": "enterprise", "feature": "rest_api", "plan": "business"}, 0),
-    "rate_limit_exceeded": ("GET /chatbots", None, {"limit": 1, "window_seconds": 60}, 1),
-    "unknown_endpoint": (
-        "PATCH /webhooks?page=2",
-        None,
-        {"method": "PATCH", "path": "/api/v2/webhooks", "supported_endpoints": ENDPOINTS},
-        1,
-    ),
-    "method_not_allowed": ("DELETE /messages", None, {"allow": ["POST"]}, 1),
-    "invalid_json": ("POST /messages", "{", {}, 1),
-    "missing_chatbot_id": ("POST /messages", {"message": "hello"}, {}, 1),
-    "missing_message": ("POST /messages", {"chatbot_id": "BOT"}, {}, 1),
-    "message_too_long": ("POST /messages", {**HELLO, "message": "x" * 4001}, {"max_chars": 4000}, 1),
-    "invalid_cursor": ("GET /conversations?cursor=abc", None, {}, 1),
-    "cursor_out_of_range": ("GET /chatbots?cursor=CURSOR", None, {"max_offset": 10_000}, 1),
-    "chatbot_not_found": (f"GET /chatbots/{STRANGER}", None, {}, 1),
-    "conversation_not_found": ("GET /conversations/BOT", None, {}, 1),
-    "chatbot_inactive": ("POST /messages", HELLO, {"chatbot_id": "BOT"}, 1),
-    "message_quota_exceeded": ("POST /messages", HELLO, {"reason": "allowance_exhausted"}, 1),
-    "assistant_unavailable": ("POST /messages", HELLO, {"reason": "overloaded"}, 1),
-    "assistant_empty_reply": ("POST /messages", HELLO, {"reason": "empty"}, 1),
-    "auth_backend_unavailable": ("GET /chatbots", None, {}, 0),
-    "rate_limit_unavailable": ("GET /chatbots", None, {}, 0),
-    "service_unavailable": ("GET /conversations", None, {}, 1),
-    "internal_error": ("POST /messages", HELLO, {}, 1),
-}
+PROVOCATIONS = {code: cells for code, *cells in rows("api/provocations")}
 OUT_OF_REACH = {"auth_backend_unavailable": "api_keys", "service_unavailable": "conversations"}
 KEYS = {"missing_api_key": {}, "invalid_api_key": {"Authorization": "Bearer csk_none"}}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}, 429: {"Retry-After": str(60 - START // 1000 % 60)}}
@@ -97,7 +48,7 @@ async def prepare(code: str, app: App, caller: Caller, engine: ScriptedEngine, m
         case "account_not_found":
             await accounts.delete(app.services, ADMIN, account=caller.account)
         case "plan_required" | "plan_upgrade_required":
-            plan = PROVOCATIONS[code][2]["plan"] or "none"
+            plan = json.loads(PROVOCATIONS[code][2])["plan"] or "none"
             await accounts.change(app.services, ADMIN, account=caller.account, plan=plan)
         case "rate_limit_exceeded":
             app._limiter.limit = 1
@@ -127,7 +78,7 @@ def _buggy(turn: Turn) -> Reply:
 def test_the_table_of_the_code_is_the_table_of_the_specification() -> None:
     assert len(STATUS) == 24
     assert {code: problem.status for code, problem in PROBLEMS.items()} == STATUS
-    assert {code: set(extra) for code, (_, _, extra, _) in PROVOCATIONS.items()} == {
+    assert {code: set(json.loads(extra)) for code, (_, _, extra, _) in PROVOCATIONS.items()} == {
         code: set(problem.extra) for code, problem in PROBLEMS.items()
     }
     assert PROVOCATIONS.keys() == STATUS.keys()
@@ -149,21 +100,19 @@ async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_el
     cursor = app.services.cursors.write(Position(0, 0, MAX_DEPTH), ("chatbots", caller.account))
 
     def filled(text: str) -> str:
-        return text.replace("BOT", caller.bot).replace("CURSOR", cursor)
+        return text.replace("BOT", caller.bot).replace("CURSOR", cursor).replace("LONG", "x" * 4001)
 
     line, body, extra, slots = PROVOCATIONS[code]
     method, _, path = filled(line).partition(" ")
-    data = filled(body if isinstance(body, str) else json.dumps(body)) if body else None
     headers = KEYS.get(code, {"Authorization": f"Bearer {caller.key}"})
     async with out_of_reach(app, OUT_OF_REACH[code]) if code in OUT_OF_REACH else nullcontext():
-        answer = await fetch(session, method, caller.base_url + path, headers=headers, data=data)
+        answer = await fetch(session, method, caller.base_url + path, headers=headers, data=filled(body) or None)
     assert answer.status == STATUS[code]
     because = errors.because("no_json") if code == "invalid_json" else None
-    expected = {name: filled(value) if isinstance(value, str) else value for name, value in extra.items()}
-    assert answer.json == envelope(code, because, **expected)
+    assert answer.json == envelope(code, because, **json.loads(filled(extra)))
     assert list(answer.json)[:4] == ["success", "error", "message", "message_en"]
     limit = app._limiter.limit
-    assert_headers(answer, limit=limit, remaining=limit - slots, also=HEADERS.get(answer.status))
+    assert_headers(answer, limit=limit, remaining=limit - int(slots), also=HEADERS.get(answer.status))
 
 
 async def test_a_model_that_fails_gives_502_with_its_reason(caller: Caller, engine: ScriptedEngine) -> None:

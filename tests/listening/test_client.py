@@ -1,6 +1,7 @@
 """Answers of an authority. Every fault is one line, and the certificate before stays."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from chatsvc.config import Acme
 from chatsvc.tls.certificates import new_key, self_signed, validity
 from chatsvc.tls.server_tls import ServerTls
 from tests.listening.support import free_port, shown
+from tests.tables import rows
 from tests.webhooks.certificates import Authority
 
 NAME = "bots.example.com"
@@ -94,22 +96,8 @@ async def test_the_chain_comes_back_as_it_was_issued(forged: Forged) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        ("/directory", "<html>", "no JSON object"),
-        ("/directory", "[]", "no JSON object"),
-        ("/directory", {}, "not what RFC 8555"),
-        ("/directory", {"newNonce": 1}, "not what RFC 8555"),
-        ("/directory", {"newNonce": "nowhere", "newAccount": "nowhere"}, "cannot be reached"),
+        *((path, json.loads(body), said) for path, body, said in rows("listening/senseless_answers")),
         ("/directory", "x" * (client.MAX_ANSWER + 1), "has no end"),
-        ("/newOrder", {}, "not what RFC 8555"),
-        (
-            "/authorization",
-            {"status": "pending", "identifier": {"value": NAME}, "challenges": [{"type": "dns-01"}]},
-            "not offer tls-alpn-01",
-        ),
-        ("/authorization", {"status": "pending", "identifier": None, "challenges": []}, "not what RFC 8555"),
-        ("/order", {"status": "invalid", "error": {"detail": "no\nluck", "type": "urn:x"}}, "the order is invalid: no luck (urn:x)"),
-        ("/order", {"status": "invalid", "error": "?"}, "the order is invalid"),
-        ("/order", {}, "not what RFC 8555"),
     ],
 )
 async def test_an_answer_that_makes_no_sense_is_told(forged: Forged, path: str, body: Any, said: str) -> None:

@@ -1,7 +1,6 @@
 """The hand-off: a visitor asks for a person, somebody takes the conversation, and the bot gets it back."""
 
 import asyncio
-import json
 import re
 from typing import Any
 
@@ -20,6 +19,7 @@ from chatsvc.services.team import operators
 from tests import conftest
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.platforms.conftest import Visitor, begun
+from tests.tables import rows
 
 WISH = "Can I talk to a real person please?"
 
@@ -56,24 +56,12 @@ async def test_without_wish_the_bot_answers(visitor: Visitor, caller: conftest.C
 
 
 # The clock stands on Friday, 20 November 2026, at 15:14 in Istanbul.
-@pytest.mark.parametrize(
-    ("settings", "text", "away"),
-    [
-        ({"opening_hours": "mon-thu 9-18"}, WISH, "Our team is away right now. We open on Monday at 09:00."),
-        ({"opening_hours": "fri 9-15 sat 10-14"}, WISH, "Our team is away right now. We open tomorrow at 10:00."),
-        ({"opening_hours": "fri 9-12 16-18"}, WISH, "Our team is away right now. We open today at 16:00."),
-        ({"opening_hours": "mon-fri 9-18", "closed": ["2026-11-20..2026-11-30"]}, WISH,
-         "Our team is away right now. We open on Tuesday 1 December 2026 at 09:00."),
-        ({"closed": ["2026-11-20"]}, WISH, "Our team is away right now."),
-        ({"opening_hours": "mon-thu 9-18"}, "Bir insanla görüşmek istiyorum",
-         "Ekibimiz şu anda burada değil. Pazartesi 09:00'da açılıyoruz."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("settings", "text", "away"), rows("platforms/team_away"))
 async def test_outside_of_the_hours_the_bot_says_when_the_team_is_back_and_answers(
-    visitor: Visitor, caller: conftest.Caller, engine: ScriptedEngine, settings: dict[str, Any], text: str, away: str
+    visitor: Visitor, caller: conftest.Caller, engine: ScriptedEngine, settings: str, text: str, away: str
 ) -> None:
     await switch_on(caller)
-    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "b.yaml", "text": json.dumps(settings)})
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "b.yaml", "text": settings})
     assert await visitor.say(text) == [("assistant", f"{away}\n\necho: {text}")]
     assert await handled(visitor) == "bot"
     engine.script = failing("no_answer")
