@@ -22,6 +22,7 @@ from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import channels
 from chatsvc.platforms import PLATFORMS
 from chatsvc.services.administration import OPERATIONS, find
+from tests.tables import rows
 
 pytestmark = pytest.mark.no_cover  # the sources are read, hardly anything of them is run
 
@@ -307,27 +308,11 @@ def test_no_sql_is_made_of_data() -> None:
     assert wrong == PASSED_ON
 
 
-@pytest.mark.parametrize(
-    ("text", "holds_data"),
-    [
-        ('connection.execute(f"SELECT {_COLUMNS} FROM x WHERE a = ?", (a,))', False),
-        ('connection.execute(f"SELECT {a} FROM x")', True),
-        ('connection.execute("SELECT %s" % a)', True),
-        ('connection.execute("SELECT " + a)', True),
-        ('where = "b" if a else "c"; connection.execute("SELECT " + where)', False),
-        ('where = "b" if a else a; connection.execute("SELECT " + where)', True),
-        ('marks = ", ".join("?" * len(a)); connection.execute(f"SELECT {marks}")', False),
-        ('names = ", ".join(f"{n} = ?" for n in a); connection.execute(f"SELECT {names}")', True),
-        ("names = assign(a, CHANGEABLE); connection.execute(f'UPDATE x SET {names}')", False),
-        ("b, c = ('x', a) if a else ('y', a); connection.execute(f'SELECT {b}')", False),
-        ("b, c = ('x', a) if a else ('y', a); connection.execute(f'SELECT {c}')", True),
-        ("for s in a: connection.executescript(s)", True),
-    ],
-)
-def test_the_check_of_sql_itself_knows_data_from_fixed_texts(tmp_path: Path, text: str, holds_data: bool) -> None:
+@pytest.mark.parametrize(("kind", "text"), rows("sql"))
+def test_the_check_of_sql_itself_knows_data_from_fixed_texts(tmp_path: Path, kind: str, text: str) -> None:
     file = tmp_path / "module.py"
     file.write_text(f"def unit(connection, a):\n    {text}\n")
-    assert bool(Sql(file).wrong) is holds_data
+    assert bool(Sql(file).wrong) is (kind == "data")
 
 
 # Statements that PostgreSQL cannot be given, and reads of what SQLite alone says after them.

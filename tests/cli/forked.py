@@ -33,15 +33,9 @@ if TYPE_CHECKING:
 _SIZE = 4  # bytes that tell how long a request is, and which process runs it
 # Loaded for all commands: `doctor` takes a second for the library of the model, `knowledge search` one for the engine.
 LOADED = (
-    "anthropic",
-    "chatsvc.platforms.telegram.pollers",
-    "chatsvc.control.local_operations",
-    "chatsvc.app",
-    "uvloop",
-    "chatsvc.dashboard",
-    "chatsvc.engines.knowledge.search.index",
-    "chatsvc.store.sqlite.backup",
-)
+    "anthropic", "chatsvc.platforms.telegram.pollers", "chatsvc.control.local_operations", "chatsvc.app", "uvloop", "chatsvc.dashboard",
+    "chatsvc.engines.knowledge.search.index", "chatsvc.store.sqlite.backup",
+)  # fmt: skip
 COVERAGE = "COVERAGE_PROCESS_CONFIG"  # the variable with which coverage has processes measured
 SYSTEMS_PATHS = ssl.get_default_verify_paths
 

@@ -7,40 +7,8 @@ import pytest
 
 from tests.cli.support import BOTH, Site
 
-GOOD = """name: Otel Deniz
-opening_hours: "her gün 9-22"
-ask_back: off
-closed: [2026-12-31, 2027-01-01..2027-01-15]
-form_of_address: familiar
-texts:
-  done: {tr: "Aldım.", en: "Noted."}
-  smalltalk.greeting: {tr: "Merhaba, {name} burada!"}
-forms:
-  appointment:
-    is: nights
-    fields:
-      - {name: Oda, kind: choice, choices: [deniz, bahçe], ask: {tr: "Hangi oda?"}, required: false}
-"""
-BAD = """nam: x
-closed: [yarın, 2027-01-15..2027-01-01]
-form_of_address: rude
-texts:
-  done: {tr: "Aldım, {x}", de: "ok"}
-  nope: {tr: a}
-forms:
-  appointment: {is: weeks, fields: [{kind: choice}, {name: A, size: 3}]}
-  holiday: {}
-opening_hours: never
-timezone: Mars
-form_of_address: formal
-email: nobody
-phone: call us
-appointments_at_once: 0
-tests:
-  - {ask: hi}
-  - {ask: a, decision: maybe}
-  - {ask: a, language: '!', lacks: b}
-"""
+GOOD = Path(__file__).with_name("bot.yaml").read_text("utf-8")
+BAD = Path(__file__).with_name("faulty_bot.yaml").read_text("utf-8")
 
 
 @pytest.fixture

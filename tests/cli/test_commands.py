@@ -25,19 +25,7 @@ CONVERSATION = {
 }  # fmt: skip
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TO_THE_SECOND = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-FAQ = """language: en
-
-## When are you open?
-alt: opening hours
-alt: what time do you open
-
-Monday to Friday from 9 to 6.
-
-## Do you repair bicycles?
-alt: can you fix my bike
-
-Yes, all makes, within two days.
-"""
+FAQ = Path(__file__).with_name("faq.md").read_text("utf-8")
 
 
 @pytest.fixture

@@ -16,20 +16,7 @@ DETERMINED = "CHATSVC_CASES" not in os.environ
 CASES_AN_EXAMPLE = 15  # how many come of one "example": the phases, the operations and their stateful chains
 # What the document cannot tell from the right thing: a cursor that nobody handed out, an Idempotency-Key used with other fields. And what
 # it says of a number in the query is for people: one out of range is clamped, and what is no number counts as absent.
-CONFIG = """
-[[operations]]
-include-name = ["GET /chatbots", "GET /conversations"]
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409"]
-checks.negative_data_rejection.expected-statuses = ["2xx", "400", "404"]
-
-[[operations]]
-include-name = ["GET /conversations/{id}", "GET /analytics"]
-checks.negative_data_rejection.expected-statuses = ["2xx", "400", "404"]
-
-[[operations]]
-include-name = "POST /messages"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409"]
-"""
+CONFIG = Path(__file__).with_name("schemathesis.toml").read_text("utf-8")
 
 
 def _schemathesis(folder: Path, serving: Serving, key: str) -> subprocess.CompletedProcess[str]:

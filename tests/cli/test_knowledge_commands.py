@@ -7,21 +7,7 @@ import pytest
 
 from tests.cli.support import Site, usage_error
 
-FAQ = """synonyms: towel, havlu
-
-## When are you open?
-alt: opening hours
-alt: what time do you open
-language: en
-
-## is no heading here: "9 to 6".
-
-## Do you ship?
-language: en
-
-Yes.
-"""
-FAQ = FAQ.replace("## is no", "\\## is no")
+FAQ = Path(__file__).with_name("knowledge.md").read_text("utf-8")
 
 
 @pytest.fixture
@@ -111,24 +97,7 @@ def test_the_export_as_json_is_the_entries(site: Site, bot: str, tmp_path: Path)
     assert not (tmp_path / "faq.xyz").exists()
 
 
-WEAK = """## When are you open?
-alt: opening hours
-language: en
-
-9 to 6.
-
-## Opening hours
-alt: when do you open in the morning
-language: en
-
-From 9.
-
-## Havlu ve çarşaf veriyor musunuz acaba?
-alt: odada havlu var mı, yoksa getirelim mi
-language: en
-
-Evet, odada iki havlu ve temiz çarşaf var.
-"""
+WEAK = Path(__file__).with_name("weak_knowledge.md").read_text("utf-8")
 
 
 def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:

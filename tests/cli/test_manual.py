@@ -72,25 +72,7 @@ def test_a_topic_goes_through_the_pager_on_a_terminal(tmp_path: Path) -> None:
     assert max(len(line) for line in ESCAPE.sub("", shown).splitlines() if not line.startswith("    ")) <= 100
 
 
-SAMPLE = """\
-# Title
-
-A **bold** word, `code`
-and a [link](other.md#part), a [part](#here).
-
-- One item
-  of two lines.
-- Another.
-
-```sh
-chatsvc help
-```
-
-| Code | Status | Meaning |
-|---|---|---|
-| `one` | 400 | a \\| b |
-| `two` | | [there](x.md) |
-"""
+SAMPLE = Path(__file__).with_name("manual_page.md").read_text("utf-8")
 
 
 def test_markdown_becomes_text_for_a_terminal() -> None:

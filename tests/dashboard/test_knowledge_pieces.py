@@ -1,5 +1,7 @@
 """Texts in pieces: shown before they are saved, edited, joined, left out, and compared with the earlier version of their source."""
 
+from pathlib import Path
+
 import pytest
 import pytest_asyncio
 
@@ -9,23 +11,7 @@ from tests.dashboard.site import Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
-TEXT = """OUR SHOP AT THE HARBOUR
-
-OPENING HOURS
-We are open from nine to six on weekdays, and on Saturdays until two.
-
-**Delivery**
-We deliver every bicycle to your hotel for five euros.
-
-1. Returns
-Bring the bicycle back before seven in the evening.
-
-TOURING
-A course for beginners, with Ayşe.
-
-REPAIR
-A course for the advanced, with Can.
-"""
+TEXT = Path(__file__).with_name("shop.txt").read_text("utf-8")
 NEWER = TEXT.replace("five euros", "six euros").replace("1. Returns\nBring the bicycle back before seven in the evening.\n", "")
 
 

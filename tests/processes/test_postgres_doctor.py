@@ -9,6 +9,7 @@ from chatsvc.store.examination import ServerState
 from tests.cli.support import Site
 from tests.postgres import PASSWORD, Postgres
 from tests.processes.support import MASTER_KEY, PostgresSite
+from tests.tables import json_rows
 
 GOOD = ServerState("15.1", 10_000, {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}, True, (5, 100), None)
 
@@ -50,20 +51,6 @@ def test_a_database_that_cannot_be_used_is_told_in_one_line(site: PostgresSite, 
     assert "another" not in examined(site)[0].replace("another one", "")
 
 
-@pytest.mark.parametrize(
-    ("changed", "codes"),
-    [
-        ({}, []),
-        ({"settings": {"synchronous_commit": "off"}}, ["postgres_loses"]),
-        ({"settings": {"full_page_writes": "off", "synchronous_commit": "remote_apply"}}, ["postgres_loses"]),
-        ({"clock_ms": 7_000}, ["postgres_clock"]),
-        ({"clock_ms": 12_900}, ["postgres_clock"]),
-        ({"clock_ms": 8_100}, []),
-        ({"connections": (90, 100)}, ["postgres_connections"]),
-        ({"is_encrypted": False}, ["postgres_unencrypted"]),
-        ({"is_encrypted": True}, []),
-        ({"may_create": False}, ["postgres_rights"]),
-    ],
-)
+@pytest.mark.parametrize(("changed", "codes"), json_rows("processes/server_states"))
 def test_the_state_of_a_server_is_judged(changed: dict[str, Any], codes: list[str]) -> None:
     assert [finding.code for finding in findings_of(GOOD._replace(**changed), 10_000, 10_500)] == codes

@@ -16,6 +16,7 @@ from chatsvc.services.conversations import calendar, handling
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.store.inspection import execute
+from tests.tables import json_rows
 
 SAID = "I am Selin, selin@example.com, 0532 123 45 67. A haircut tomorrow at 10:30."
 WISH = Captured("appointment", SAID, "Selin", "selin@example.com", "0532 123 45 67", date(2026, 11, 21), time(10, 30))
@@ -157,20 +158,7 @@ async def test_a_change_that_waits_is_taken_back_or_refused_by_a_decision_beside
     assert await desk.messages() == ([("operator", refusal)] if is_decided else [])
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"status": "confirmed"}, "Your appointment is confirmed: Sat 21 November 2026, 10:30. We look forward to seeing you."),
-        (
-            {"status": "canceled"},
-            "Your appointment on Sat 21 November 2026, 10:30 has been canceled. Write to us here if you would like another time.",
-        ),
-        ({"date": "2026-12-01"}, "Your appointment has been moved. The new time is Tue 1 December 2026, 10:30."),
-        ({"status": "confirmed", "text": "See you on {when}!"}, "See you on Sat 21 November 2026, 10:30!"),
-        ({"status": "confirmed", "tell": "off"}, None),
-        ({"status": "done"}, None),
-    ],
-)
+@pytest.mark.parametrize(("change", "told"), json_rows("services/told"))
 async def test_the_customer_is_told_in_the_conversation(desk: Desk, change: dict[str, str], told: str | None) -> None:
     item = await desk.act("appointment.set", appointment=(await desk.item()).appointment.id, **change)
     assert await desk.messages() == ([("operator", told)] if told else [])

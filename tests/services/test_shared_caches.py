@@ -17,6 +17,7 @@ from chatsvc.store.postgres.group_commit import PostgresDatabase
 from tests.fakes import START
 from tests.postgres import Postgres, open_store
 from tests.store.support import chat, furnish, new_bot, origin
+from tests.tables import json_rows
 
 
 @pytest.fixture
@@ -82,18 +83,7 @@ async def test_counts_are_kept_until_a_conversation_changes(on_postgres: Postgre
     assert await cache.counted(counted) is counted
 
 
-@pytest.mark.parametrize(
-    ("statement", "grows"),
-    [
-        ("UPDATE bots SET description = 'changed'", True),
-        ("UPDATE bots SET messages_used = messages_used + 1", False),
-        ("UPDATE accounts SET messages_limit = messages_limit + 1", True),
-        ("UPDATE accounts SET message_credits = message_credits + 1", False),
-        ("UPDATE accounts SET name = name", False),
-        ("INSERT INTO api_keys (digest, id, account_id, prefix, created_at) VALUES (x'00', 'k', 'account', 'csk', 0)", True),
-        ("INSERT INTO allowances (account_id, month, messages_used) VALUES ('account', '2026-01', 1)", False),
-    ],
-)
+@pytest.mark.parametrize(("statement", "grows"), json_rows("services/settings_changes"))
 async def test_each_change_of_settings_makes_a_new_version_and_no_count_does(
     on_postgres: PostgresDatabase, statement: str, grows: bool
 ) -> None:

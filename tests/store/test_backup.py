@@ -19,6 +19,7 @@ from chatsvc.store.sqlite import backup, backup_trailer, migrations
 from chatsvc.store.sqlite.backup import Backup
 from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.sqlite.migrations import BASE, newest
+from tests import tables
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
 
@@ -101,23 +102,9 @@ def run(*statements: str) -> Callable[[sqlite3.Connection], object]:
     return lambda connection: [connection.execute(statement) for statement in statements]
 
 
-FORGERIES = {
-    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON messages BEGIN DELETE FROM api_keys; END",
-    "a view": "CREATE VIEW evil AS SELECT 1",
-    "a table": "CREATE TABLE evil (a)",
-    "an index": "CREATE INDEX evil ON messages (role)",
-    "an index less": "DROP INDEX bots_of_account",
-    "a column": "ALTER TABLE bots ADD COLUMN evil TEXT",
-    "another application": "PRAGMA application_id=1",
-    "another version": "PRAGMA user_version=2",
-    "an extra row": "INSERT INTO allowances VALUES ('account', '2026-11', 5)",
-    "a row that refers to nothing": "UPDATE bots SET account_id = 'nobody'",
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_key(whole: Path, forgery: str) -> None:
-    forged(whole, run(FORGERIES[forgery]))
+@pytest.mark.parametrize("statement", [pytest.param(statement, id=what) for what, statement in tables.rows("store/forgeries")])
+def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_key(whole: Path, statement: str) -> None:
+    forged(whole, run(statement))
     examination = examined(whole)
     assert examination.faults
     assert not examination.authenticated

@@ -1,5 +1,7 @@
 """Knowledge from tables, JSONL, documents and pages. Written files are read back, hostile ones refused in time."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -106,30 +108,7 @@ def test_every_fault_of_jsonl_is_told_with_its_line() -> None:
     assert texts[10] == "11: a comma stands between synonyms, never in one"
 
 
-GUIDE = """language: en
-synonyms: bike, bicycle
-
-# The guide
-
-Welcome.
-
-## Delivery
-
-We ship every day.
-
-### Abroad ###
-
-It takes a week.
-
-```
-## no heading
-```
-
-## Returns
-
-- within 30 days
-- unused
-"""
+GUIDE = Path(__file__).with_name("guide.md").read_text("utf-8")
 
 
 def test_a_document_becomes_a_passage_a_section_under_its_headings() -> None:
@@ -165,21 +144,7 @@ def test_a_long_section_makes_passages_that_end_with_sentences() -> None:
     assert "".join(entry.answer for entry in parse_text("x" * 5000, "en", "a.txt").entries) == "x" * 5000
 
 
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><title>Shop</title><style>p > a { color: red }</style></head>
-<body><nav><ul><li><a href="/">Home</a></li></ul></nav>
-<h1>The shop</h1>
-<p>Fish &amp; chips<br>every   day &#8364;5 <!-- <p>no</p> --></p>
-<h2><a name="x">Prices</a></h2>
-<table><tr><th>Bike</th><th>Day</th></tr><tr><td>City</td><td title="a > b">20</td></tr></table>
-<ul><li>one <b>two</b><li><p>three</p></ul>
-<script>if (a < b) document.write("<p>no</p>")</script>
-<details open><summary><h3>Do you ship?</h3></summary><p>Yes.</p><p>Everywhere.</p></details>
-<p>More prices.</p>
-<dl><dt>Returns?<dd>30 days<dt>Refunds?</dt><dd>At once</dd></dl>
-<pre>a
-  b</pre>
-<footer>imprint</footer></body></html>"""
+PAGE = Path(__file__).with_name("page.html").read_text("utf-8")
 
 
 def test_short_lines_above_a_paragraph_of_plain_text_are_headings() -> None:
