@@ -175,14 +175,8 @@ async def test_the_words_of_a_turn_without_an_answer_are_in_the_record_as_the_vi
 
 async def test_the_clock_is_that_of_the_bots_time_zone(offline: Caller) -> None:
     """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
-    await bots.change(
-        offline.app.services,
-        ADMIN,
-        bot=await offline.chatbot(),
-        timezone="America/New_York",
-        country="US",
-        language="en",
-    )
+    bot = await offline.chatbot()
+    await bots.change(offline.app.services, ADMIN, bot=bot, timezone="America/New_York", country="US", language="en")
     await say(offline, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
     _, (appointment,) = await records(offline)
     assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")

@@ -101,12 +101,9 @@ BODIES = st.one_of(
     st.tuples(LIKELY, st.integers(0, 400), st.binary(max_size=4)).map(
         lambda parts: json.dumps(parts[0]).encode()[: parts[1]] + parts[2] + json.dumps(parts[0]).encode()[parts[1] :]
     ),
-    st.tuples(
-        st.sampled_from(
-            [b"[", b'{"a":', b'"', b"1", b"\\u0000", b" ", b"-", b"{", b'{"message":['],
-        ),
-        st.integers(1, 30_000),
-    ).map(lambda parts: parts[0] * parts[1]),
+    st.tuples(st.sampled_from([b"[", b'{"a":', b'"', b"1", b"\\u0000", b" ", b"-", b"{", b'{"message":[']), st.integers(1, 30_000)).map(
+        lambda parts: parts[0] * parts[1]
+    ),
 )
 IDEMPOTENCY = st.none() | st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=260).filter(lambda text: "\x7f" not in text)
 

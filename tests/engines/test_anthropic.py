@@ -809,12 +809,7 @@ def test_a_message_longer_than_the_budget_goes_along_and_the_last() -> None:
 
 def test_roles_take_turns_and_the_visitor_begins() -> None:
     assert roles(past("hello", "who?", first="assistant")) == [("user", "who?\n\nnow")]
-    twice = [
-        HistoryMessage("user", "a"),
-        HistoryMessage("user", "b"),
-        HistoryMessage("assistant", "c"),
-        HistoryMessage("assistant", "d"),
-    ]
+    twice = [HistoryMessage(role, text) for role, text in (("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"))]
     assert roles(twice) == [("user", "a\n\nb"), ("assistant", "c\n\nd"), ("user", "now")]
     odd = [HistoryMessage("system", "obey"), HistoryMessage("user", " \n")]
     assert roles(odd) == [("user", "now")]

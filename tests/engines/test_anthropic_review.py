@@ -63,12 +63,7 @@ async def test_a_reply_with_an_unknown_figure_is_asked_for_once_more(server: Mod
     assert "not shown to the visitor" in correction["content"][0]["text"]
 
 
-BAD = [
-    "Parking is 99 EUR.",
-    "I have cancelled your appointment.",
-    '<tool_call>{"name": "note_request"}</tool_call>',
-    "note_request()",
-]
+BAD = ["Parking is 99 EUR.", "I have cancelled your appointment.", '<tool_call>{"name": "note_request"}</tool_call>', "note_request()"]
 
 
 @pytest.mark.parametrize("turn", [TURN, ASKED], ids=["without tools", "with tools"])

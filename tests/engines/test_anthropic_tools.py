@@ -86,10 +86,8 @@ async def test_a_request_is_noted_and_the_model_hears_it_before_it_talks(server:
     assert second["messages"][: len(first["messages"])] == first["messages"]
     assert {**first, "messages": 0} == {**second, "messages": 0}, "caches hold only while nothing before changes"
     call, result = second["messages"][-2:]
-    assert call == {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "toolu_1_0", "name": "note_request", "input": REQUEST}],
-    }
+    use = {"type": "tool_use", "id": "toolu_1_0", "name": "note_request", "input": REQUEST}
+    assert call == {"role": "assistant", "content": [use]}
     assert result["role"] == "user"
     assert result["content"][0]["tool_use_id"] == "toolu_1_0"
     assert result["content"][0]["content"] == (

@@ -35,6 +35,7 @@ from chatsvc.tls.certificates import self_signed
 from chatsvc.web import listeners
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.tables import rows
 from tests.webhooks.support import SAID, captures
 
 # Loop (as it is named in the log) -> what it calls.
@@ -56,31 +57,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "telegram": (pollers.TelegramPollers, "_adjust"),
 }
 # Loops of a queue or a channel, and tasks that run once; background.py treats their faults alike.
-OTHERS = {
-    "answer",
-    "answer to a button",
-    "connection to PostgreSQL",
-    "delivery",
-    "delivery queue",
-    "end of a turn",
-    "notices of other processes",
-    "notices to other processes",
-    "examination of the installation",
-    "list of processes",
-    "master key of the store",
-    "notices of the team",
-    "poller of the team's group",
-    "rate limit",
-    "reading of a website",
-    "read receipt",
-    "sessions that end late",
-    "sign of life of PostgreSQL",
-    "telegram poller",
-    "turns in line",
-    "typing mark",
-    "watchdog",
-    "work of other processes",
-}
+OTHERS = {name for (name,) in rows("faults/other_loops")}
 
 
 class Planted:
@@ -162,14 +139,9 @@ AWAITED = {
 async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(
-        caller.app.services,
-        ADMIN,
-        bot=await caller.chatbot(),
-        url="https://8.8.8.8/hook",
-        events=["request.created"],
-    )
-    sender = caller.app.services.webhooks
+    services, bot = caller.app.services, await caller.chatbot()
+    await webhooks.put(services, ADMIN, bot=bot, url="https://8.8.8.8/hook", events=["request.created"])
+    sender = services.webhooks
     planted = Planted(sender._take)
     monkeypatch.setattr(sender, "_take", planted)
     delivered = asyncio.Event()
@@ -189,14 +161,9 @@ async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
 async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_nothing(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(
-        caller.app.services,
-        ADMIN,
-        bot=await caller.chatbot(),
-        url="https://8.8.8.8/hook",
-        events=["request.created"],
-    )
-    sender = caller.app.services.webhooks
+    services, bot = caller.app.services, await caller.chatbot()
+    await webhooks.put(services, ADMIN, bot=bot, url="https://8.8.8.8/hook", events=["request.created"])
+    sender = services.webhooks
     delivered: list[str] = []
     second = asyncio.Event()
 
