@@ -4,7 +4,7 @@ import asyncio
 import gc
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts.bot_file_reader import BotFileReader
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge import knowledge, unanswered
+from chatsvc.services.knowledge.knowledge import Piece
 from chatsvc.services.operations import backups
 from chatsvc.services.services import Services
 from chatsvc.store import audit
@@ -98,6 +99,22 @@ async def test_uploads_are_read_when_it_is_their_turn(caller: conftest.Caller) -
     results = await asyncio.gather(*waiting[1:])
     assert [result[0]["name"] for result in results] == ["a.md"] * 2
     assert len(read) == 2
+
+
+async def test_pieces_are_compared_in_a_thread(caller: conftest.Caller) -> None:
+    threads = list[threading.Thread]()
+
+    class Pieces(list[Piece]):
+        def __iter__(self) -> Iterator[Piece]:
+            threads.append(threading.current_thread())
+            return super().__iter__()
+
+    arguments = {"bot": caller.bot, "source": "a.md", "pieces": Pieces([Piece("Open?", "From 9.", "en")])}
+    compared = await perform(caller.app.services, ADMIN, "knowledge.compare", arguments)
+    assert compared.counts == {"new": 1}
+    # With 50,000 entries of the source the event loop would stand still.
+    assert threads
+    assert threading.current_thread() not in threads
 
 
 async def test_no_question_is_judged_again_by_a_request(caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:

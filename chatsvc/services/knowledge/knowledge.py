@@ -263,13 +263,18 @@ async def split(services: Services, caller: Caller, *, bot: Bot, file: tuple[str
 
 async def compare_pieces(services: Services, _: Caller, *, bot: Bot, source: str, pieces: Sequence[Piece]) -> Pieces:
     """Compare pieces with the present entries of a source. `before` of each piece becomes the entry with the same question."""
-    present: dict[str, list[Entry]] = {}
-    for entry in await stored.entries(services.db, bot.id):
-        if entry.source == source:
-            present.setdefault(entry.question, []).append(entry)
-    # Several pieces with the same question are matched with the entries in their order.
-    compared = [piece._replace(before=present[piece.question].pop(0) if present.get(piece.question) else None) for piece in pieces]
-    return Pieces(source, compared, [entry for left in present.values() for entry in left])
+    entries = await stored.entries(services.db, bot.id)
+
+    def work() -> Pieces:
+        present: dict[str, list[Entry]] = {}
+        for entry in entries:
+            if entry.source == source:
+                present.setdefault(entry.question, []).append(entry)
+        # Several pieces with the same question are matched with the entries in their order.
+        compared = [piece._replace(before=present[piece.question].pop(0) if present.get(piece.question) else None) for piece in pieces]
+        return Pieces(source, compared, [entry for left in present.values() for entry in left])
+
+    return await services.offload(work)
 
 
 def joined(pieces: Sequence[Piece], indexes: set[int]) -> list[Piece]:
