@@ -6,26 +6,8 @@ from pathlib import Path
 
 from tests.cli.support import BOTH, Site, run
 
-FAQ = """## How much is a haircut?
-
-alt: what does a haircut cost
-
-A haircut is 400 TL.
-
-## Do you have parking?
-
-Yes, there is free parking behind the shop.
-"""
-BOT = """name: Salon
-language: en
-model: offline
-knowledge: [kb/*.md]
-tests:
-  - {ask: "what does a haircut cost?", entry: "How much is a haircut?", contains: "400 TL", decision: answer}
-  - {ask: "is there parking?", contains: [FREE PARKING, shop], lacks: "400"}
-  - ask: "do you repair submarines?"
-    decision: abstain
-"""
+FAQ = Path(__file__).with_name("salon.md").read_text("utf-8")
+BOT = Path(__file__).with_name("salon.yaml").read_text("utf-8")
 FAILING = BOT.replace('"400 TL"', '"450 TL"').replace("decision: abstain", "decision: answer")
 
 

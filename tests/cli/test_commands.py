@@ -87,20 +87,11 @@ def test_a_bot_is_created_listed_shown_changed_switched_off_and_on_and_deleted(s
         "appointments_at_once": 1,
     }  # fmt: skip
     settings = {
-        "name": "Reception",
-        "model": "offline",
-        "description": "what it is for",
-        "instructions": "Be brief.\nBe kind.",
-        "timezone": "Europe/London",
-        "country": "GB",
-        "language": "en-GB",
-        "opening-hours": "mon-fri 09:00-18:00; sat 10:00-14:00",
-        "greeting": "Hello! Ğüş",
-        "fallback": "knowledge",
-        "phone": "020 7946 0018",
-        "email": "hello@example.com",
+        "name": "Reception", "model": "offline", "description": "what it is for", "instructions": "Be brief.\nBe kind.",
+        "timezone": "Europe/London", "country": "GB", "language": "en-GB", "opening-hours": "mon-fri 09:00-18:00; sat 10:00-14:00",
+        "greeting": "Hello! Ğüş", "fallback": "knowledge", "phone": "020 7946 0018", "email": "hello@example.com",
         "address": "1 High Street, York",
-    }
+    }  # fmt: skip
     options = [part for name, value in settings.items() for part in (f"--{name}", value)]
     hand_off = ("--hand-off", "on", "--hand-off-wait", "5", "--hand-off-return", "60")
     changed = site.json("bot", "set", created["id"], *options, "--ask-back", "on", *hand_off)

@@ -17,15 +17,8 @@ from tests.dashboard.walk import UNKNOWN, Found, forms, ids_of, least_access, pa
 from tests.services.test_permissions import EXPECTED, PERSONAL
 
 # Forms without a command whose operation only reads or that need none: the least role.
-OTHER_FORMS = {
-    "knowledge.set": Role.EDITOR,
-    "knowledge.preview": Role.EDITOR,
-    "unanswered.answer": Role.EDITOR,
-    "unanswered.add": Role.EDITOR,
-    "bot.try": Role.READER,
-    "closed.add": Role.EDITOR,
-    "closed.remove": Role.EDITOR,
-}
+EDITED = ("knowledge.set", "knowledge.preview", "unanswered.answer", "unanswered.add", "closed.add", "closed.remove")
+OTHER_FORMS = {"bot.try": Role.READER, **dict.fromkeys(EDITED, Role.EDITOR)}
 RANK = {"reader": Role.READER, "editor": Role.EDITOR, "owner": Role.OWNER, "administrator": Role.ADMINISTRATOR}
 # Parameters that name records of one account, and ids that nobody has where they are no UUIDs.
 OWNED = {"account", "bot", "site", "conversation", "request", "appointment", "attempt", "key", "entry", "change", "preview", "email"}

@@ -11,6 +11,7 @@ from chatsvc.outbound import smtp
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import SmtpSettings, open_smtp
 from tests.mail.smtp_server import Mailbox, smtp_server
+from tests.tables import json_rows
 from tests.webhooks.certificates import Authority
 
 MESSAGE = b"Subject: x\r\n\r\n.hello\r\n"
@@ -79,23 +80,12 @@ async def test_a_server_that_offers_no_way_to_sign_in(mailbox: Mailbox) -> None:
     assert await fault(settings(mailbox.port, username="desk", password="secret")) == ("auth_missing", None, True, False)
 
 
-@pytest.mark.parametrize(
-    ("command", "reply", "expected"),
-    [
-        ("MAIL", "451 4.3.0 later", ("refused", 451, False, False)),
-        ("RCPT", "550 5.1.1 nobody here", ("refused", 550, False, True)),
-        ("RCPT", "450 4.2.0 greylisted", ("refused", 450, False, False)),
-        ("DATA", "452 full", ("refused", 452, False, False)),
-        ("DATA", "554 spam", ("refused", 554, False, True)),
-        ("EHLO", "break", ("connection_lost", None, True, False)),
-        ("RCPT", "break", ("connection_lost", None, True, False)),
-    ],
-)
+@pytest.mark.parametrize(("command", "reply", "code", "status", "of_server", "permanent"), json_rows("mail/refusals"))
 async def test_refusals_say_whether_to_try_again(
-    mailbox: Mailbox, command: str, reply: str, expected: tuple[str, int | None, bool, bool]
+    mailbox: Mailbox, command: str, reply: str, code: str, status: int | None, of_server: bool, permanent: bool
 ) -> None:
     mailbox.replies[command] = reply
-    assert await fault(settings(mailbox.port)) == expected
+    assert await fault(settings(mailbox.port)) == (code, status, of_server, permanent)
     assert mailbox.messages == []
 
 

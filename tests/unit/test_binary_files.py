@@ -149,33 +149,23 @@ def encrypted() -> bytes:
 
 
 WIDE = "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []><a/>".encode("utf-16")
+LINKED = {"_rels/document.xml.rels": ELSEWHERE, "other.bin": f"{ENTITIES}<a>&b;</a>".encode()}
+UNANSWERED = paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")
 UNFIT = {
     "bomb": ("docx", docx(BODY, parts={"big": BOMB}), "paragraph 1: .*unpacks to"),
     "entities": ("docx", docx(paragraph("&b;"), ENTITIES), "paragraph 1: .*declares entities"),
     "UTF-16": ("docx", docx(BODY, parts={"styles.xml": WIDE}), "paragraph 1: .*declares entities"),
-    "another part": (
-        "docx",
-        docx(BODY, parts={"_rels/document.xml.rels": ELSEWHERE, "other.bin": f"{ENTITIES}<a>&b;</a>".encode()}),
-        "paragraph 1: .*declares entities",
-    ),
+    "another part": ("docx", docx(BODY, parts=LINKED), "paragraph 1: .*declares entities"),
     "cut": ("docx", docx(BODY)[:-40], r"paragraph 1: this is no Word file \(.docx\)"),
     "broken": ("docx", docx("<broken"), "paragraph 1: this is no Word file that can be read"),
     "empty": ("docx", docx(""), "paragraph 1: no text in this"),
     "no document": ("docx", renamed(), "paragraph 1: this is no Word document"),
     "no zip": ("docx", b"PK", "paragraph 1: this is no Word file"),
     "encrypted": ("docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "paragraph 1: this is an encrypted or old Word file"),
-    "fault": (
-        "docx",
-        docx(paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")),
-        "paragraph 4: this question has no answer$",
-    ),
+    "fault": ("docx", docx(UNANSWERED), "paragraph 4: this question has no answer$"),
     "encrypted PDF": ("pdf", encrypted(), "page 1: the file is encrypted"),
     "scanned": ("pdf", pdf_of([], []), "page 1: no text in this file, only pictures"),
-    "PDF bomb": (
-        "pdf",
-        assembled([zlib.compress(b"BT ET"), zlib.compress(b" " * (20 * 1024 * 1024))]),
-        "page 2: this page cannot be read",
-    ),
+    "PDF bomb": ("pdf", assembled([zlib.compress(b"BT ET"), zlib.compress(b" " * (20 << 20))]), "page 2: this page cannot be read"),
     "no PDF": ("pdf", b"%PDF-1.4\nnothing", "page 1: this is no PDF file"),
     "empty PDF": ("pdf", b"", "page 1: this is no PDF file"),
     "cut PDF": ("pdf", pdf_of(["a"])[:200], "page 1: this is no PDF file"),

@@ -227,23 +227,7 @@ def test_a_setting_becomes_the_value_that_it_means(folder: Folder, text: str, ex
 
 
 def test_all_faults_are_told_at_once_each_with_its_place(folder: Folder) -> None:
-    text = """\
-server:
-  listens: 127.0.0.1:80
-  public_url: https://bots.example.com/api
-limits: {requests_per_minute: 0, max_in_flight: lots}
-engines:
-  anthropic:
-    timeout_s: 0
-    timeout_s: 5
-models:
-  fast: {engine: antropic}
-  slow:
-    engine: anthropic
-plans: []
-webhooks: {allowed_networks: [10.0.0.0/8, 10.0.0.1/8]}
-colour: red
-"""
+    text = Path(__file__).with_name("faulty_config.yaml").read_text("utf-8")
     whole = "expected a whole number from 1 to"
     with pytest.raises(ConfigError) as raised:
         folder.load(text)

@@ -118,17 +118,7 @@ def test_synonyms_stand_outside_of_the_questions() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "entries"),
-    [
-        ("## A?\n\n1\n\n### B\n\n2", 1),
-        ("## A\nalt: b\n\n1\n\n### B\n\n2", 1),
-        ("## A\n\nlanguage: en\n1\n### B\n\n2", 1),
-        ("## A\n\n1\n\n### B\n\n2", 2),
-        ("## A?\n\n1\n\n## B\n\n2", 2),
-        ("## A\n\nLanguage: we speak English.\n\n## B\n\n2", 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "entries"), json_rows("unit/questions_or_document"))
 def test_a_file_that_asks_is_questions_and_answers_and_any_other_a_document(text: str, entries: int) -> None:
     assert len(parse(text)) == entries
 

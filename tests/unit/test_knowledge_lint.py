@@ -62,16 +62,7 @@ def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
     assert {kind for kind, *_ in overlaps} & {"overlap", "easily_missed"}
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "language", "questions"),
-    [
-        ("Parking", "£5 a night.", "en", ["Parking", "do you have parking", "what about parking", "how much is parking", "parking price"]),
-        ("Getting here", "Leave the motorway behind Ludlow.", "en", ["Getting here", "leave motorway behind"]),
-        ("Ne giymeli", "Rahat kıyafet.", "tr", ["Ne giymeli"]),
-        ("Otopark", "Arka sokakta.", "tr", ["Otopark", "otopark var mı", "otopark hakkında bilgi"]),
-        ("Where are you?", "Red brick house, Harbour Street corner.", "en", ["Where are you", "red brick house"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "answer", "language", "questions"), json_rows("unit/generated_questions"))
 def test_questions_are_generated_from_heading_facts_and_sentences(question: str, answer: str, language: str, questions: list[str]) -> None:
     assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(questions)] == questions
 

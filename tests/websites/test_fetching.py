@@ -95,16 +95,9 @@ async def test_bombs_and_odd_answers_end_with_a_reason(
         "/line": lambda _: Response(headers={"X-Long": "x" * 100_000}),
     }
     expected = {
-        "endless": "too_large",
-        "bomb": "too_large",
-        "brotli": "unknown_encoding",
-        "torn": "unknown_encoding",
-        "loop": "too_many_redirects",
-        "away": "other_host",
-        "secret": "refused_address",
-        "odd": "refused_address",
-        "line": "bad_response",
-    }
+        "endless": "too_large", "bomb": "too_large", "brotli": "unknown_encoding", "torn": "unknown_encoding",
+        "loop": "too_many_redirects", "away": "other_host", "secret": "refused_address", "odd": "refused_address", "line": "bad_response",
+    }  # fmt: skip
     assert {path: await fault(client, server.url + path) for path in expected} == expected
     monkeypatch.setattr(website, "TIMEOUT_S", 0.2)
 
