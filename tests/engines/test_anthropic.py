@@ -192,6 +192,10 @@ async def test_what_is_no_sane_count_of_tokens_is_zero(server: ModelServer, engi
 # --- answers that are no reply ---------------------------------------------------------------------------------------
 
 ANSWERS: list[tuple[str, Step, str]] = [
+    *(
+        (name, answers(message(json.loads(content), stop_reason=json.loads(stop))), reason)
+        for name, content, stop, reason in rows("engines/no_replies")
+    ),
     ("HTML with 200", html(), "bad_response"),
     ("HTML that says it is JSON", raw(b"<html>"), "bad_response"),
     ("broken JSON", raw(b'{"content": ['), "bad_response"),
@@ -205,35 +209,10 @@ ANSWERS: list[tuple[str, Step, str]] = [
     ("no UTF-8", raw(b'{"content": [{"type": "text", "text": "\xff"}]}'), "bad_response"),
     ("compressed without being asked", raw(b"\x1f\x8b\x08 no", headers={"Content-Encoding": "x-own"}), "bad_response"),
     ("no content", answers({"type": "message", "stop_reason": "end_turn"}), "bad_response"),
-    ("content null", answers(message(None)), "bad_response"),
-    ("content a string", answers(message("Hello")), "bad_response"),
-    ("content an object", answers(message({"type": "text", "text": "Hello"})), "bad_response"),
-    ("a block that is null", answers(message([None])), "bad_response"),
-    ("text null", answers(message([{"type": "text", "text": None}])), "bad_response"),
-    ("text missing", answers(message([{"type": "text"}])), "bad_response"),
-    ("text a list", answers(message([{"type": "text", "text": ["Hello"]}])), "bad_response"),
-    ("stop_reason a number", says("Hello", stop_reason=7), "bad_response"),
-    ("an unknown stop_reason and no text", answers(message([], stop_reason="news")), "bad_response"),
-    ("NUL in the text", says("a\0b"), "bad_response"),
-    ("a lone surrogate in the text", says("a\ud800b"), "bad_response"),
     ("a reply of 33,000 characters", says("x" * 33_000), "bad_response"),
     ("an error with 200", answers({"type": "error", "error": {"type": "api_error", "message": "x"}}), "bad_response"),
     ("LM Studio, wrong path, 200", answers({"error": "Unexpected endpoint or method. (POST /v1/messages)"}), "bad_response"),
     ("LM Studio, too long, 200", answers({"error": "The model is loaded with context length of only 4096"}), "context_exceeded"),
-    ("refusal", answers(message([], stop_reason="refusal")), "refused"),
-    ("refusal with text", says("I cannot", stop_reason="refusal"), "refused"),
-    ("empty content", answers(message([])), "empty"),
-    ("empty text", says(""), "empty"),
-    ("white space", says(" \n\t "), "empty"),
-    ("empty with stop_reason null", answers(message([], stop_reason=None)), "empty"),
-    ("stop_sequence without text", answers(message([], stop_reason="stop_sequence")), "empty"),
-    ("only thinking", answers(message([{"type": "thinking", "thinking": "x"}])), "empty"),
-    ("only a think tag", says("<think>x</think>"), "empty"),
-    ("max_tokens without text", answers(message([], stop_reason="max_tokens")), "truncated"),
-    ("max_tokens while thinking", says("<think>so", stop_reason="max_tokens"), "truncated"),
-    ("context window used up", answers(message([], stop_reason="model_context_window_exceeded")), "context_exceeded"),
-    ("a tool that nobody offered", answers(message([{"type": "tool_use", "id": "t", "name": "x"}], stop_reason="tool_use")), "tool_loop"),
-    ("pause_turn without text", answers(message([], stop_reason="pause_turn")), "tool_loop"),
     ("a redirect", redirects("http://127.0.0.1:9/"), "bad_response"),
     ("a connection reset", resets(), "unreachable"),
     ("an answer that breaks off", breaks_off(), "bad_response"),
@@ -275,10 +254,7 @@ async def test_the_detail_names_status_type_and_request_and_nothing_of_the_words
     assert (await failure(engine)).detail == "HTTP 400 (not an error of the Messages API: is base_url right?)"
 
 
-TOO_LONG = [line.split("\t") for line in Path(__file__).with_name("too_long.tsv").read_text("utf-8").splitlines()[1:]]
-
-
-@pytest.mark.parametrize(("_who", "status", "words"), TOO_LONG)
+@pytest.mark.parametrize(("_who", "status", "words"), rows("engines/too_long")[1:])
 async def test_a_prompt_that_is_too_long_is_told_apart(
     server: ModelServer, engine: AnthropicEngine, _who: str, status: str, words: str
 ) -> None:

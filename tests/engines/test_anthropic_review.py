@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
-from pathlib import Path
 
 import pytest
 
@@ -24,11 +23,7 @@ BUSINESSES = {
 }
 
 
-def table(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()[1:]]
-
-
-KNOWLEDGE, LINES = table("reply_knowledge.tsv"), table("reply_cases.tsv")
+KNOWLEDGE, LINES = rows("engines/reply_knowledge")[1:], rows("engines/reply_cases")[1:]
 HAIRCUT = CapturedRecord("appointment", "a-7", "appointment", "pending", "saç kesimi", 0, date(2026, 11, 25), time(14))
 KEPT = replace(ASKED, captured=(HAIRCUT,))
 

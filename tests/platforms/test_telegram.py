@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.platforms.bot_api import NAME, TOKEN, BotApi, Fault, chats
 from tests.platforms.conftest import begun, offer_rooms
+from tests.tables import rows
 
 ME = Myself(123456, NAME)
 
@@ -337,7 +337,7 @@ PRIVATE = {"chat": {"id": 7, "type": "private"}, "from": {"id": 7, "is_bot": Fal
 GROUP = {**PRIVATE, "chat": {"id": -50, "type": "supergroup"}}
 
 
-UPDATES = [line.split("\t") for line in Path(__file__).with_name("telegram_updates.tsv").read_text("utf-8").splitlines()[1:]]
+UPDATES = rows("platforms/telegram_updates")[1:]
 UPDATES += [["private", json.dumps({"text": text}), read, "-"] for text, read in (("a\0b\ud800", "ab?"), ("x" * 5000, "x" * 4096))]
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -27,6 +26,7 @@ from chatsvc.services.conversations import erasure, handling
 from chatsvc.store import platforms
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import limits
+from tests import tables
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.platforms.graph_api import NUMBER, PHONE, SCOPED, VERIFY_TOKEN, GraphApi, GraphFault
@@ -246,7 +246,7 @@ async def test_while_paused_messages_are_stored_and_not_answered(phone: Phone, a
     assert (api.texts(), [turn.message for turn in engine.turns]) == (["echo: again"], ["again"])
 
 
-CONTENTS = [line.split("\t") for line in Path(__file__).with_name("whatsapp_contents.tsv").read_text("utf-8").splitlines()[1:]]
+CONTENTS = tables.rows("platforms/whatsapp_contents")[1:]
 NESTED = {"type": "interactive", "interactive": {"type": "nfm_reply", "nfm_reply": {"response_json": "[" * 2000, "body": "Sent"}}}
 
 

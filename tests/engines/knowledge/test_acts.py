@@ -1,6 +1,5 @@
 """Acts of sentences, of acts.tsv, and the tables that scripts/train makes."""
 
-import csv
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from chatsvc.engines.knowledge import acts, questions
 from chatsvc.language.wordlists import FOLDER
+from tests.tables import rows
 
 LANGUAGES = ("en", "tr")
 
@@ -25,12 +25,7 @@ def train() -> Any:
     return module
 
 
-def rows() -> list[list[str]]:
-    with Path(__file__).with_name("acts.tsv").open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file, delimiter="\t"))
-
-
-@pytest.mark.parametrize(("language", "text", "act"), rows())
+@pytest.mark.parametrize(("language", "text", "act"), rows("engines/knowledge/acts"))
 def test_an_act(language: str, text: str, act: str) -> None:
     assert acts.classify(text, language).name == act
 

@@ -1,8 +1,6 @@
 """Questions about the business itself, of business.tsv: language, question, the kind asked for, and what the reply has."""
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ from chatsvc.domain.models import Entry
 from chatsvc.domain.profiles import ClosedDays, Profile, days
 from chatsvc.engines.knowledge import business
 from tests.engines.knowledge.desk import BOTS, NOW, Desk
+from tests.tables import rows
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "en": {"phone": "01632 960417", "email": "hello@pine.example", "address": "14 Mill Row, York"},
@@ -18,12 +17,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    with Path(__file__).with_name("business.tsv").open(encoding="utf-8", newline="") as file:
-        return [(*row, "", "")[:4] for row in csv.reader(file, delimiter="\t")]  # type: ignore[misc]
-
-
-@pytest.mark.parametrize(("language", "question", "kind", "text"), rows())
+@pytest.mark.parametrize(("language", "question", "kind", "text"), [(*row, "", "")[:4] for row in rows("engines/knowledge/business")])
 def test_the_settings_answer(language: str, question: str, kind: str, text: str) -> None:
     desk = Desk(language, **SETTINGS[language])
     assert kind in (business.kinds_of(question, desk.bot.name) or ("",))

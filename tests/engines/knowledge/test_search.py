@@ -1,7 +1,5 @@
 """The search of the engine without a model: facts under their headings, follow-ups, and three decisions by one number."""
 
-from pathlib import Path
-
 import pytest
 
 from chatsvc.domain.models import Entry
@@ -9,6 +7,7 @@ from chatsvc.engines import Evidence
 from chatsvc.engines.knowledge.search import evidence, facts
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.tokens import Speller, stem
+from tests.tables import rows
 
 KNOWLEDGE = {
     "Instrument hire": "| Instrument | Per month |\n|---|---|\n| Violin | £12 |\n| Guitar | £10 |\n\n"
@@ -24,12 +23,10 @@ KNOWLEDGE = {
 }
 ENTRIES = [Entry(str(number), question, (), answer, "en") for number, (question, answer) in enumerate(KNOWLEDGE.items())]
 INDEX = KnowledgeIndex([*ENTRIES, Entry("tr", "Evcil hayvan kabul ediyor musunuz?", ("Köpeğimle gelebilir miyim?",), "Hayır.", "tr")], "en")
-CASES = Path(__file__).with_name("told.tsv").read_text(encoding="utf-8").splitlines()[1:]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_question_is_told_the_fact_under_its_headings(case: str) -> None:
-    question, subject, text = case.split("\t")
+@pytest.mark.parametrize(("question", "subject", "text"), rows("engines/knowledge/told")[1:])
+def test_a_question_is_told_the_fact_under_its_headings(question: str, subject: str, text: str) -> None:
     hits = INDEX.search(question, subject=subject or None).hits
     fact = hits[0].fact
     assert fact is not None
