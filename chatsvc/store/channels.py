@@ -43,12 +43,19 @@ def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
     return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
-@writes
-def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
-    """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
+def _check_identity(connection: Connection, channel: Channel) -> None:
     find = "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?"
     if connection.execute(find, (channel.channel, channel.identity, channel.bot_id)).fetchone():
         raise IdentityTaken
+
+
+check_identity = reads(_check_identity)
+
+
+@writes
+def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
+    """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
+    _check_identity(connection, channel)
     existing = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
     written = channel._replace(id=existing[0]) if existing else channel
     row = connection.execute(

@@ -106,6 +106,7 @@ async def test_a_token_or_number_that_another_bot_has_is_refused(make_caller: Ma
     await put(first, "telegram", token=TOKEN)
     with pytest.raises(Refused, match="channel_taken"):
         await put(second, "telegram", token="123:the-same-bots-new-token")
+    assert not any("the-same-bots-new-token" in path for path in platform.seen)
     await act(first, "remove", "telegram")
     assert (await put(second, "telegram", token=TOKEN)).warning is None
 

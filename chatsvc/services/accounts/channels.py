@@ -48,9 +48,13 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
 
         question = platform.question(after.identity or "", secrets["token"])
         try:
+            # The platform is not asked for an account that another bot has.
+            await stored.check_identity(services.db, after)
             fault = await check_token(services.egress, channel, services.config.channels[channel], question)
         except PlatformRefused as refusal:
             raise refusals.token_refused(channel=channel, fault=str(refusal)) from None
+        except stored.IdentityTaken:
+            raise refusals.channel_taken(channel=channel) from None
     text = json.dumps(secrets)
     try:
         written = await stored.put(services.db, after, lambda check, row: channel_secrets.seal(services.secret.of(check), row, text))
