@@ -33,7 +33,7 @@ def run(
     """Start a task that runs `work`, pauses and runs it again, until it is cancelled. Until its end it is in `tasks`.
 
     An Outage or OSError is logged in one line, any other fault with its traceback; after the pause the work runs again.
-    once: the task ends when the work has returned without a fault. woken: ends a pause early where it is set.
+    once: the task ends when the work has returned without a fault. woken: an event that ends a pause early when it is set.
     """
     return _registered(asyncio.create_task(_run(name, work, pause_s, once=once, woken=woken or asyncio.Event()), name=name), tasks)
 
@@ -54,7 +54,7 @@ async def _run(name: str, work: Callable[[], Awaitable[object]], pause_s: float,
 
 
 async def wait(event: asyncio.Event, most_s: float | None) -> None:
-    """Wait until an event is set, `most_s` seconds at the most; None: any time."""
+    """Wait until an event is set, but at most `most_s` seconds. If `most_s` is None, wait without a limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(most_s):
             await event.wait()
@@ -80,7 +80,7 @@ def _registered(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
 
 
 async def cancel(*tasks: asyncio.Task[None] | None, after_s: float = 0.0) -> None:
-    """Cancel tasks that do not end within `after_s`, and wait until they have ended. None is no task."""
+    """Cancel tasks that do not end within `after_s`, and wait until they have ended. Arguments that are None are ignored."""
     left = {task for task in tasks if task is not None}
     if left and after_s:
         _, left = await asyncio.wait(left, timeout=after_s)
@@ -149,7 +149,7 @@ class WorkPool:
         return self._running.total() + len(self._waiting)
 
     async def run(self, work: Callable[[], T], account: str | None = None) -> T:
-        """Run work in a thread for an account, that of ACCOUNT unless it is named."""
+        """Run work in a thread for an account. If `account` is None, use the one in the context variable ACCOUNT."""
         account = ACCOUNT.get() if account is None else account
         await self._take(account)
         return await in_daemon_thread(work, lambda: self._release(account))

@@ -1,6 +1,6 @@
 """Logging to standard error: one line an event, with the X-Request-Id of its request.
 
-Storing and rotating the log is the business of the system.
+The operating system stores and rotates the log.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ SHIPPED: str = tzdata.IANA_VERSION
 
 
 def _system_version() -> str | None:
-    """Return the version of the system's time zones. None if it has none, "" if they name no version."""
+    """Return the version of the system's time zones. Return None if the system has no time zones, and "" if they name no version."""
     folder = next((path for path in map(Path, zoneinfo.TZPATH) if (path / "Europe").is_dir()), None)
     if folder is None:
         return None

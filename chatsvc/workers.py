@@ -1,4 +1,4 @@
-"""Workers of the running service: the work that is looked for again and again, and the deletion of what is old."""
+"""Workers of the running service, which repeat their work at intervals, for instance the deletion of old records."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ def start(services: Services, tasks: background.Tasks) -> None:
         background.run(name, work, every_s, tasks, once=once)
 
     def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> None:
-        """Run work of which the installation needs one."""
+        """Run work that only one process of the installation does at a time."""
         of_each(name, services.leases.guarding(name, work), every_s)
 
     of_each("database files", check_files, FILES_EVERY_S)

@@ -1,4 +1,4 @@
-"""Folder of bots as it stands in git: files of bots, and the knowledge files that they name.
+"""Folder of bots, for instance a git repository: files of bots, and the knowledge files that they name.
 
 Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
 """
@@ -23,7 +23,7 @@ _MOST_FILES = 1_000
 
 
 class FolderBot(NamedTuple):
-    """A bot's file. Its path in the folder, its text, its columns, and its knowledge files; None where it names none."""
+    """A bot's file. It has a path in the folder, a text, columns and knowledge files, which are None if the file names none."""
 
     file: str
     text: str
@@ -103,7 +103,7 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
 def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]], links: list[str]) -> Iterator[str]:
     """List the files below a folder that fit a pattern's parts, and add symbolic links to `links`. `**` stands for any folders.
 
-    Each folder is looked at once for each part of the pattern: `seen` holds them.
+    Each folder is read once for each part of the pattern; `seen` has the pairs that have been read.
     """
     if (below, len(parts)) in seen:
         return

@@ -57,7 +57,7 @@ class Receiver:
 
     @asynccontextmanager
     async def listening(self, port: int, certificate: tuple[Path, Path] | None) -> AsyncIterator[str]:
-        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key). Gives the address."""
+        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key). Yield the address."""
         context = None
         if certificate:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -149,7 +149,7 @@ class DemoClock:
 
 
 async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
-    """Let visitors talk to the bot on past days. A second bot has a webhook that fails, and a visitor who waits."""
+    """Let visitors talk to the bot on past days. Also make a second bot with a failing webhook and a waiting visitor."""
     # Questions without an answer are part of the sample, and no reason for warnings.
     logger = logging.getLogger("chatsvc")
     level = logger.level

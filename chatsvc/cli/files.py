@@ -105,7 +105,7 @@ class OutputPath(click.Path):
 
 
 def written(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
-    """Write an output file, which gets its name at the end alone, else standard output. Raises Refused and OSError."""
+    """Write an output file, which gets its name only at the end. Without one, write standard output. Raises Refused and OSError."""
     return click.open_file("-", "wb") if output is None else output.open()
 
 

@@ -26,7 +26,7 @@ Offer = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
 
 class Offered(click.types.StringParamType):
-    """A text that Tab completes. Which texts are right is for the operation to say, in its own words."""
+    """A text that Tab completes. The operation itself checks the text that is given."""
 
     def __init__(self, name: str, offer: Offer) -> None:
         self.name = name
@@ -47,7 +47,7 @@ def word(name: str, *words: str) -> Offered:
 
 
 def setting(name: str, field: str, *more: str) -> Offered:
-    """Offer the names that the configuration gives: tiers, plans."""
+    """Offer names from the configuration, such as those of tiers or plans."""
     return Offered(name, lambda ctx, begin: ((text, None) for text in (*getattr(_config(ctx), field), *more) if text.startswith(begin)))
 
 

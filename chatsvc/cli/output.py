@@ -59,7 +59,7 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
 
 
 def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[Any]:
-    """Perform an operation that goes page by page, to the last one."""
+    """Perform an operation that lists page by page, and yield the results of all pages."""
     after = None
     while True:
         page = call(ctx, operation, **(arguments if after is None else {**arguments, "after": after}))

@@ -29,7 +29,7 @@ _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U0001
 
 
 class Scalar(NamedTuple):
-    """A text as written; `plain` where it stands without quotes."""
+    """A text as written in the file. `plain` is true if it has no quotes."""
 
     line: int
     column: int
@@ -38,7 +38,7 @@ class Scalar(NamedTuple):
 
     @property
     def null(self) -> bool:
-        """Report whether this is nothing, ~ or null."""
+        """Return whether the text has no quotes and is empty, `~` or `null`."""
         return self.plain and self.text in _NULL
 
 

@@ -167,7 +167,7 @@ class Smtp:
 
 @dataclass(frozen=True)
 class TeamNotices:
-    """The team's group on a platform. No token where its environment variable is not set: nobody is told then."""
+    """The team's group on a platform. If the environment variable of the token is not set, there is no token and no message is sent."""
 
     token: Secret | None = setting(None, values.team_token, "secret")
     chat_id: int = setting(0, values.whole(-(10**15), 10**15), "optional")
@@ -192,7 +192,7 @@ class Backups:
 
 @dataclass(frozen=True)
 class Retention:
-    """After how many days conversations, webhook events and usage records go; None: they stay."""
+    """After how many days conversations, webhook events and usage records are deleted. None means never."""
 
     conversations_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
     webhooks_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")

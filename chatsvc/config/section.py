@@ -131,7 +131,7 @@ class Section:
         return default if value is None else value
 
     def plain(self, key: str, read: Callable[[str], T], default: T) -> T:
-        """Read a number, true or false: in quotes it is none, but "${NAME}" may become one."""
+        """Read a number, true or false. Refuse a value in quotes, unless it is an environment variable such as "${NAME}"."""
         return self.text(key, read, default, quotes=False)
 
     def optional(self, key: str, read: Callable[[str], T]) -> T | None:

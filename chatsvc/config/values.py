@@ -139,7 +139,7 @@ def listen(text: str) -> tuple[str, int] | str:
 
 
 def origin(text: str) -> str:
-    """Read http(s)://host[:port]: others put the paths behind it."""
+    """Read an address http(s)://host[:port] without a path; the callers of the service append paths."""
     url = _url(text)
     if url is None or "/" in url.partition("://")[2]:
         raise ValueError("expected http:// or https://, a host and perhaps a port; no path, query, user or password")
@@ -224,7 +224,7 @@ def _is_host(text: str) -> bool:
 
 
 def network(text: str) -> IPv4Network | IPv6Network:
-    """Read a network or a single address. An address with bits beyond its network is a slip."""
+    """Read a network or a single address. Refuse a network whose address has bits outside its mask."""
     from ipaddress import ip_network
 
     try:

@@ -28,7 +28,7 @@ KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
 
 
 def knowledge() -> dict[str, str]:
-    """The knowledge files: name -> text, ready for `parse_file`."""
+    """Return the knowledge files as name -> text, ready for `parse_file`."""
     here = resources.files(__package__)
     return {name: here.joinpath(name).read_text(encoding="utf-8") for name in KNOWLEDGE_FILES}
 

@@ -87,7 +87,7 @@ class Services:
 
     @property
     def cursors(self) -> Cursors:
-        """The cursors under the master key in force."""
+        """Return the cursors under the current master key."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
             self._cursors = self.secret.in_force, Cursors(self.secret("cursors"))
         return self._cursors[1]

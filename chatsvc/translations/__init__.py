@@ -16,7 +16,7 @@ Text = str | Mapping[str, str]
 
 @cache
 def section(name: str) -> Mapping[str, Mapping[str, Text]]:
-    """Read a section: key -> language -> text. Empty where there is no such section."""
+    """Read a section: key -> language -> text. Return an empty mapping if there is no such section."""
     import yaml  # most commands word nothing
 
     # libyaml reads the files in a tenth of the time; a build of PyYAML without it has only the other one.
@@ -35,7 +35,7 @@ def texts() -> Mapping[str, Mapping[str, Text]]:
 
 
 def has(key: str) -> bool:
-    """Report whether there is a text."""
+    """Return whether the catalogue has a text under `key`."""
     name, _, rest = key.partition(".")
     return rest in section(name)
 
@@ -66,7 +66,7 @@ def _shown(value: object, language: str, *, separated: bool) -> object:
 
 
 def named(name: str, facts: Mapping[str, object], language: str) -> dict[str, object]:
-    """Translate the facts that are words of a section; others stay."""
+    """Translate the facts that are words of a section; the other facts stay unchanged."""
     words = section(name)
     return {
         fact: template(language, f"{name}.{value}") if isinstance(value, str) and value in words else value for fact, value in facts.items()

@@ -71,7 +71,7 @@ class AccountCache:
     async def key(self, secret: str) -> tuple[ApiKey | None, AccountState | None]:
         """Look up an API key and its account, for a request that `confirm` follows; raises StoreUnavailable.
 
-        A malformed key is unknown without a query. The account is None where it is gone.
+        A malformed key is unknown without a query. The account is None if it does not exist any more.
         """
         digest, known = key_rules.digest(secret), self._account_of_key
         state = self._accounts.get(known.get(digest, ""))
@@ -93,12 +93,12 @@ class AccountCache:
         self._account_of_key = {}
 
     async def account(self, account_id: str) -> AccountState | None:
-        """Look up an account as the store has it, None where it is gone; raises StoreUnavailable."""
+        """Return an account as the store has it, or None if it does not exist any more. Raises StoreUnavailable."""
         state = self._accounts.get(account_id) if self._versioned is None else None
         return state or await self._load(account_id)
 
     async def bot(self, account_id: str | None, bot_id: str | None) -> Bot | None:
-        """Look up a bot, None where it or its account is gone; raises StoreUnavailable."""
+        """Return a bot, or None if the bot or its account does not exist any more. Raises StoreUnavailable."""
         state = await self.account(account_id) if account_id else None
         return state.bots.get(bot_id or "") if state else None
 
@@ -124,7 +124,7 @@ class AccountCache:
         return True
 
     async def counted(self, state: AccountState) -> AccountState:
-        """Return the account with its counts of this moment; raises StoreUnavailable."""
+        """Return the account with its current counts. Raises StoreUnavailable."""
         return state if state.counted else await self._load(state.account.id) or state
 
     def remove_account(self, account_id: str) -> None:

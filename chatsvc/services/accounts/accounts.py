@@ -54,7 +54,7 @@ def _with_usage(services: Services, state: AccountState) -> AccountUsage:
 
 
 async def resolve(services: Services, caller: Caller, account_id: str | None) -> AccountState:
-    """Look up an account in the caller's scope, the only one there without an id. Raises Refused."""
+    """Return an account in the caller's scope. Without an id, return the only account there. Raises Refused."""
     if account_id is None:
         accounts = await stored.page(services.db, caller.scope.accounts, "", 2)
         if not accounts:

@@ -125,7 +125,7 @@ FREE = 1000  # replies of a month before they are said to cost
 
 
 class SendUsage(NamedTuple):
-    """Messages sent by a bot in a UTC month. `beyond` of them are said to cost; `limit` is None where there is none."""
+    """Messages sent by a bot in a UTC month. `beyond`: those that the platform charges for. `limit`: None if there is no limit."""
 
     bot_id: str
     month: str

@@ -178,7 +178,7 @@ class BotFileReader:
         return _SWITCHES.get(text, True)
 
     def _some(self, node: Node, most: int, code: str) -> list[Node]:
-        """Return the items of a list, at most `most`."""
+        """Return the items of a list in the file, at most `most`."""
         items = self._list(node)
         if len(items) > most:
             self._refuse(node, code, most=most)

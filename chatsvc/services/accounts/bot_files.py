@@ -19,7 +19,7 @@ from chatsvc.services.services import Services
 
 
 async def take_out(_: Services, __: Caller, *, bot: Bot) -> str:
-    """Return the bot as YAML, as `apply` reads it."""
+    """Return the bot as YAML in the form that `apply` reads."""
     return "\n".join(_written(bot)) + "\n"
 
 
@@ -185,12 +185,12 @@ async def close(services: Services, caller: Caller, *, bot: Bot, first: str, las
 
 
 async def reopen(services: Services, caller: Caller, *, bot: Bot, first: str) -> Bot:
-    """Remove the closed days that begin on a day."""
+    """Remove the closed days that begin on the day `first`."""
     return await change(services, caller, bot=bot, closed=_closed_otherwise(bot, first))
 
 
 def _closed_otherwise(bot: Bot, first: str) -> list[str]:
-    """Return the closed days but those that begin on a day."""
+    """Return the closed days, except those that begin on the day `first`."""
     return [str(days) for days in profiles.load(bot.profile).closed if str(days.first) != first.strip()]
 
 

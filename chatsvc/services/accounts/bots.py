@@ -179,7 +179,7 @@ async def delete(services: Services, _: Caller, *, bot: Bot) -> Bot:
 
 
 def find(state: AccountState, chatbot_id: str) -> Bot:
-    """One bot of the account; raises `chatbot_not_found`, for another account's too."""
+    """Return a bot of the account. Raises `chatbot_not_found`, also for a bot of another account."""
     bot = state.bots.get(chatbot_id)
     if bot is None:
         raise errors.chatbot_not_found()
@@ -187,7 +187,7 @@ def find(state: AccountState, chatbot_id: str) -> Bot:
 
 
 def page(services: Services, state: AccountState, limit: int, cursor: str | None) -> Listing[Bot]:
-    """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
+    """Return a page of the account's bots, newest first. Raises `invalid_cursor` and `cursor_out_of_range`."""
     walk, bots, depth = ("chatbots", state.account.id), list(state.bots.values()), 0
     end = len(bots)
     if cursor is not None:

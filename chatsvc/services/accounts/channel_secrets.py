@@ -20,7 +20,7 @@ VISITORS = "visitors"
 
 
 class OpenChannel(NamedTuple):
-    """A channel with its secrets by name and the account of its bot. Without secrets where they cannot be opened."""
+    """A channel with its secrets by name and the account of its bot. It has no secrets if they cannot be decrypted."""
 
     channel: Channel
     secrets: Mapping[str, str]
@@ -28,7 +28,7 @@ class OpenChannel(NamedTuple):
 
 
 def new_web_secrets() -> dict[str, str]:
-    """Make the secrets of a web channel. The key that signs the tokens of its visitors."""
+    """Make the secrets of a web channel: the key that signs the tokens of its visitors."""
     return {VISITORS: secrets.token_urlsafe(32)}
 
 
@@ -42,7 +42,7 @@ def unseal(key: MasterKey, channel_id: str, sealed: bytes) -> str:
 
 
 def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
-    """Return the token of a channel. None where its secrets cannot be opened or have none."""
+    """Return the token of a channel. Return None if its secrets cannot be opened or contain no token."""
     try:
         secrets_by_name: dict[str, str] = json.loads(unseal(key, channel_id, sealed))
     except sealing.Unsealable:
@@ -77,7 +77,7 @@ class OpenChannels:
             observer(bot_id)
 
     async def note_fault(self, channel: Channel, fault: str | None) -> None:
-        """Keep why a platform refuses a channel, None where it does not any more."""
+        """Store the reason why a platform refuses a channel, or None if the platform accepts it again."""
         await stored.note_fault(self._db, channel.id, fault, self._clock())
 
     async def active(self, channel: str) -> list[OpenChannel]:

@@ -67,7 +67,7 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
 
 
 def callback_url(services: Services, channel: str, bot_id: str) -> str | None:
-    """Return the address that is entered at the platform for a bot. None where the platform calls nothing."""
+    """Return the address that is entered at the platform for a bot. Return None if the platform calls no address."""
     platform = services.platforms.get(channel)
     if platform is None or platform.callback_path is None:
         return None
@@ -116,7 +116,7 @@ def _secret(channel: str, value: str) -> str:
 
 
 def _logo(encoded: str) -> str | None:
-    """Return a picture as the address that has it in itself; None for "", which takes it away."""
+    """Return a picture as a data URL, or None for "", which removes the logo."""
     if not encoded:
         return None
     try:

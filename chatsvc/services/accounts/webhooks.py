@@ -121,7 +121,7 @@ async def attempts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Attempt]:
-    """List attempts to deliver events, newest first. Of one bot or of the caller's scope. `status` is one of domain.webhooks.STATUSES."""
+    """List attempts to deliver events of one bot or of the caller's scope, newest first. `status` is one of domain.webhooks.STATUSES."""
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
     if event is not None and event not in (*SUBSCRIBED, TEST):
@@ -159,7 +159,7 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 async def resend_failed(
     services: Services, caller: Caller, *, since: str, bot: Bot | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
-    """Send each event again whose latest attempt since then failed. It is a page of those of one bot or of the caller's scope."""
+    """Send each event again whose latest attempt since then failed. Return a page of the events of one bot or of the caller's scope."""
     failed = await deliveries.failed_since(services.db, caller.scope.accounts, bot.id if bot else None, instant_of(since), after)
     page, left = failed[:limit], len(failed[limit:])
     slots = {bot_id: asyncio.Semaphore(services.webhooks.most(bot_id)) for _, bot_id in page}

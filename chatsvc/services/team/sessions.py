@@ -161,7 +161,7 @@ async def ask_for_link(services: Services, email: str, address: str) -> None:
 
 
 async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:
-    """Find the live session of a token. An act of its operator is noted once a minute; what a page reads by itself is none."""
+    """Find the live session of a token. An act of its operator is recorded once a minute. Automatic reads of a page are not acts."""
     signed_in, now = await stored.find(services.db, operators.digest(token)), services.clock()
     if signed_in is None or not operators.is_live(signed_in.session, now):
         return None
@@ -171,7 +171,7 @@ async def find(services: Services, token: str, address: str = "", *, is_act: boo
 
 
 def caller_of(signed_in: SignedIn) -> Caller:
-    """Return the caller for a session. The operator with the roles of this moment, none before the second factor."""
+    """Return the caller for a session: the operator with the current roles, or with no roles before the second factor."""
     scope = signed_in.operator.scope if signed_in.session.verified else Scope({})
     return Caller(operators.actor_of(signed_in.operator), scope, "web", signed_in.session.id)
 
@@ -197,7 +197,7 @@ def _is_known(held: Credentials | None, address: str) -> bool:
 
 
 def _typed_email(text: str) -> str:
-    """Return the e-mail address as it is stored; a text that is none finds nobody."""
+    """Return the e-mail address in its stored form, or for an invalid one a text that matches no operator."""
     try:
         return operators.normalised_email(text)
     except Refused:
@@ -223,7 +223,7 @@ async def choices(services: Services, scope: Scope, chosen: str | None) -> list[
 
 
 async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:
-    """Look up the account of a record inside a scope. None where there is no such record."""
+    """Look up the account of a record inside a scope. Return None if there is no such record."""
     return await owners.account_of(services.db, kind, record_id, scope.accounts)
 
 
@@ -244,7 +244,7 @@ async def seal_to_show(services: Services, session_id: str, content: Mapping[str
 
 
 async def take_to_show(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
-    """Decrypt content and use it up. None where it is another session's, shown already, expired or changed."""
+    """Decrypt content and use it up. Return None if it belongs to another session, was shown before, has expired or was changed."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         sealed_content = json.loads(sealing.unseal(services.secret, _SHOWN_ONCE, sealed, f"{_SHOWN_ONCE} {session_id}"))
