@@ -1,7 +1,7 @@
 """Calls of the widget's frame: send a message, read what is new, rate a reply.
 
-A call names its visitor by `Authorization: Visitor TOKEN`, or until a token came by `Authorization: First KEY`, the Idempotency-Key of
-the first message, and its site by the header `Chatsvc-Site`.
+A call names its visitor by `Authorization: Visitor TOKEN`. Before the first token has come it uses `Authorization: First KEY`, the
+Idempotency-Key of the first message. The header `Chatsvc-Site` names the site.
 """
 
 import json
@@ -32,7 +32,7 @@ _MESSAGE = re.compile(r"([0-9a-f-]{36})?")  # the id of a message, or nothing
 
 
 async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST messages: store the message, have it answered, return all that is new."""
+    """Answer POST messages: store the message, settle its turn, and return all new messages."""
     site, body = _site(widget, request), await _body(request)
     key = request.headers.get("Idempotency-Key", "")
     if not _KEY.fullmatch(key):
@@ -61,10 +61,10 @@ async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET messages: the messages after the one named by `after`. With `wait` the answer is held until there is something.
+    """Answer GET messages with the messages after the message `after`. With `wait` the response is delayed until there is something new.
 
-    With `before`, only messages before that one: the pages of a long conversation, newest first.
-    `known` is the state that the frame shows, such as `operator-1` while an operator is typing.
+    With `before`, only earlier messages are returned: the pages of a long conversation, newest first. `known` is the state that the frame
+    shows, such as `operator-1` while an operator is typing.
     """
     _site(widget, request)
     user_id = _user(widget, request)
@@ -87,7 +87,7 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST feedback: keep the visitor's thumb on a reply, or take it back."""
+    """Answer POST feedback: store the visitor's thumb on a reply, or remove it."""
     _site(widget, request)
     user_id, body = _user(widget, request), await _body(request)
     if user_id is None:
@@ -101,7 +101,7 @@ async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 def _site(widget: Widget, request: Request) -> str:
-    """Return the site on which the frame was opened. Raises CallRefused where it may not use the widget any more."""
+    """Return the site on which the frame was opened. Raise CallRefused if the site may no longer use the widget."""
     site = widget.name_of(SITE, request.headers.get("Chatsvc-Site", ""))
     if site is None or not widget.admits(site):
         raise CallRefused(403, "site_refused")
@@ -109,7 +109,7 @@ def _site(widget: Widget, request: Request) -> str:
 
 
 def _user(widget: Widget, request: Request) -> str | None:
-    """Return the visitor's user_id; None for a call that names none. Raises CallRefused for a wrong token."""
+    """Return the visitor's user_id, or None if the call names no visitor. Raise CallRefused for a wrong token."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     if scheme == "First" and _KEY.fullmatch(value):
         return user_id_of(widget.key, widget.bot.id, value)
@@ -172,13 +172,13 @@ def shown_spans(spans: list[Span]) -> list[object]:
 
 
 def respond(value: object, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
-    """Make a JSON response; `more` are header fields."""
+    """Make a JSON response. The parameter `more` contains additional header fields."""
     headers = {"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(more or {})}
     return Response(status=status, body=json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), headers=headers)
 
 
 class CallRefused(Exception):
-    """A request is answered with a status and a code; `retry_after` is in seconds."""
+    """Error that answers a request with a status and a code. The unit of `retry_after` is seconds."""
 
     def __init__(self, status: int, code: str, retry_after: int | None = None) -> None:
         super().__init__(code)

@@ -57,7 +57,7 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
 
 
 async def loader(request: Request) -> Response:
-    """Answer GET /widget.js; 304 where the browser's copy is current."""
+    """Answer GET /widget.js. The status is 304 if the browser's copy is current."""
     script = _compact(_text("static/loader.js")).encode()
     tag = f'"{hashlib.sha256(script).hexdigest()[:16]}"'
     headers = {**_LOADER_HEADERS, "ETag": tag}
@@ -119,7 +119,7 @@ async def page(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 def _embedding_site(request: Request) -> str:
-    """Return the origin of the embedding page, "" where the browser does not name it."""
+    """Return the origin of the embedding page, or "" if the browser does not name it."""
     referrer = request.headers.get("Referer", "")
     scheme, _, rest = referrer.partition("://")
     try:
@@ -129,7 +129,7 @@ def _embedding_site(request: Request) -> str:
 
 
 def language_of(request: Request, widget: Widget) -> str:
-    """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
+    """Return the language of the widget's own texts: the requested one, otherwise the browser's, otherwise the bot's."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
     wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
     return next((tag for asked in wanted if (tag := primary(asked.lower())) in _texts()), "en")

@@ -32,7 +32,7 @@ class WebChannel:
         self._visits = WebVisits(services)
 
     def mount(self, application: web.Application) -> None:
-        """Add everything to the application that holds all front ends."""
+        """Add the routes of the widget to the application of all front ends."""
         application.router.add_get(documents.LOADER, documents.loader)
         widget, chat = (web.Application(middlewares=[word_faults(self.refuse), self._refuse_calls]) for _ in range(2))
         widget.router.add_static("/static", documents.STATIC)
@@ -86,7 +86,7 @@ class WebChannel:
         return await handler(self._visits, widget, request)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
-        """Word a fault."""
+        """Make the response to a request that failed."""
         request[INFO].error = type(fault).__name__
         return _refusal(fault.status, "internal_error" if fault.status == 500 else "broken_request")
 

@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
 
 
 def bot_of(token: str) -> str | None:
-    """Return the id of the bot to which a token belongs. None for a text that is no token."""
+    """Return the id of the bot to which a token belongs, or None if the text is not a token."""
     match = _TOKEN.fullmatch(token)
     return match[1] if match else None
 

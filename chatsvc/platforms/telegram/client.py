@@ -32,9 +32,9 @@ class TelegramClient(PlatformPoster):
         self.moved: dict[int, int] = {}  # groups that have become supergroups, with their new ids
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
-        """Call a method; return its result. A group that has become a supergroup is followed.
+        """Call a method and return its result. If a group has become a supergroup, call the method for the supergroup.
 
-        Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
+        Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected if nothing was written, and otherwise SendingUncertain.
         """
         chat = parameters.get("chat_id")
         followed = {**parameters, "chat_id": self.moved[chat]} if isinstance(chat, int) and chat in self.moved else parameters
@@ -77,7 +77,7 @@ def destination(user_id: str) -> dict[str, object]:
 
 
 def message_name(chat: object, message_id: int) -> str:
-    """Return the name of a message: ids of messages are counted in each chat."""
+    """Return the name of a message, which contains its chat because Telegram counts the ids of messages in each chat."""
     return f"{chat} {message_id}"
 
 
@@ -104,7 +104,7 @@ def formatted(text: str) -> dict[str, object]:
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
-    """Make the buttons of choices, one a line, which come back by their places. None where they are more than a keyboard holds."""
+    """Make a keyboard with one choice on each line. Return None if a keyboard cannot contain all choices."""
     rows = [[{"text": choice, "callback_data": str(index)}] for index, choice in enumerate(choices)]
     # Measured with escapes, which is the longest form.
     return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

@@ -38,7 +38,7 @@ class _Polling(NamedTuple):
 
 
 class TelegramPollers:
-    """The pollers of this process, by the channel's id."""
+    """Pollers of this process, by the id of their channel."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -62,7 +62,7 @@ class TelegramPollers:
         return self.stop
 
     async def _adjust(self) -> None:
-        """Compare the pollers with the channels."""
+        """Start, replace and end pollers so that they match the channels."""
         active = await self._services.channels.active(NAME)
         # One poller for each token over all processes.
         wanted = {opened.channel.id: opened for opened in active if await self._services.leases.hold(f"telegram {opened.channel.identity}")}
@@ -98,7 +98,7 @@ class TelegramPollers:
         await polling.client.close()
 
     async def stop(self) -> None:
-        """End all pollers. What was not confirmed comes again after the next start."""
+        """End all pollers. Telegram delivers unconfirmed updates again after the next start."""
         await background.cancel(*self._tasks, self._team_polling)
         for identifier in list(self._running):
             await self._end(identifier)
@@ -126,7 +126,7 @@ class TelegramPoller:
         self._typing = asyncio.Semaphore(MOST_TYPING)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
-        """Store messages in their order, and begin the answers."""
+        """Store messages in their order, and begin to answer them."""
         for message in messages:
             if message.moved_to is not None:
                 self._client.moved[message.chat] = message.moved_to
@@ -157,7 +157,7 @@ class TelegramPoller:
                 await asyncio.sleep(TYPING_EVERY_S)
 
     async def _quietly(self, method: str, parameters: Mapping[str, object]) -> bool:
-        """Call a method whose failure changes nothing."""
+        """Call a method and ignore its failure."""
         try:
             await self._client.call(method, parameters)
         except SendingFault:

@@ -1,4 +1,4 @@
-"""The team's group at Telegram. It is told of visitors who wait, and answers there go to the visitors."""
+"""Team's group at Telegram. The group is notified of waiting visitors, and answers in the group are sent to the visitors."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class TeamGroup:
             await self.take(message)
 
     async def take(self, message: ReadMessage) -> bool:
-        """Take a message of the group. False for one of another chat."""
+        """Process a message of the group. Return False if the message belongs to another chat."""
         if message.chat not in (self._chat, self.client.moved.get(self._chat)):
             return False
         if message.moved_to is not None:
@@ -72,7 +72,7 @@ class TeamGroup:
             await asyncio.sleep(PAUSE_S)
 
     async def _tell(self, notices: Sequence[WaitingVisitor]) -> float | None:
-        """Tell the group of visitors by one message. Return the seconds to wait where Telegram did not take it."""
+        """Notify the group of visitors by one message. Return the seconds to wait if Telegram did not accept the message."""
         async with self._told:
             try:
                 message = await self._send(team_notices.worded(notices, self._services.platforms))
@@ -95,7 +95,7 @@ class TeamGroup:
             return None
 
     async def _send(self, worded: WordedNotice) -> str | None:
-        """Send a notice with its buttons; return the message's name."""
+        """Send a notice with its buttons, and return the name of the message."""
         buttons = {"inline_keyboard": [[{"text": text, "url": url}] for text, url in worded.buttons]}
         try:
             result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": buttons})

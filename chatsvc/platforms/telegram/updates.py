@@ -25,7 +25,7 @@ MOST_TEXT = 4096
 
 
 class Myself(NamedTuple):
-    """The bot's own account at Telegram. The id, and the name by which it is mentioned."""
+    """Account of the bot at Telegram: its id, and the name by which it is mentioned."""
 
     id: int
     username: str
@@ -53,18 +53,18 @@ class ReadMessage(NamedTuple):
 
     @property
     def user_id(self) -> str:
-        """The visitor of the conversation: the chat, or a topic of it."""
+        """Visitor of the conversation: the chat, or a topic of the chat."""
         return str(self.chat) if self.topic is None else f"{self.chat}/{self.topic}"
 
 
 def update_id_of(update: object) -> int | None:
-    """Return the id of an update. None for anything else."""
+    """Return the id of an update, or None if the value is not an update."""
     number = update.get("update_id") if isinstance(update, dict) else None
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    """Read an update. None for one that needs no answer."""
+    """Read an update. Return None if the update needs no answer."""
     number = update_id_of(update)
     if number is None:
         return None
@@ -151,7 +151,7 @@ def _clean(text: object) -> str:
 
 
 def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
-    """Report whether a message in a group is meant for the bot: a mention, an answer to it, or a command with its name."""
+    """Report whether a message in a group is for the bot: it mentions the bot, answers it, or is a command with its name."""
     answered = as_object(message.get("reply_to_message"))
     if as_object(answered.get("from")).get("id") == me.id:
         return True

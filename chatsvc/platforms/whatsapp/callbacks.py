@@ -44,13 +44,13 @@ _Contacts = dict[str, tuple[str | None, str | None]]  # address -> phone number 
 
 
 def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
-    """Report whether a body bears the signature of the app. Compared in constant time."""
+    """Report whether a body has the signature of the app, compared in constant time."""
     expected = "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
     return bool(_SIGNATURE.fullmatch(signature)) and hmac.compare_digest(expected, signature)
 
 
 def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
-    """Return the challenge of a handshake, None where the handshake is not the platform's."""
+    """Return the challenge of a handshake, or None if the handshake does not come from the platform."""
     given = query.get("hub.verify_token", "").encode("utf-8", "surrogatepass")
     if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(given, verify_token.encode()):
         return None
@@ -111,7 +111,7 @@ def _message(entry: Mapping[str, Any], addresses: tuple[PlatformAddress, ...], c
 
 
 def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Return text and kind of a message. None for one that gets no answer, such as a reaction."""
+    """Return text and kind of a message, or None if the message gets no answer, such as a reaction."""
     kind = entry.get("type")
     if not isinstance(kind, str):
         return None
@@ -155,7 +155,7 @@ def _of_flow(reply: Mapping[str, Any]) -> str:
 
 
 def _words(kind: str, content: object) -> str:
-    """Return the words of a message that is no plain text; "" if there are none."""
+    """Return the words of a message that is not plain text, or "" if there are none."""
     own = as_object(content)
     if kind == "order":
         items = [as_object(item) for item in as_list(own.get("product_items"))[:_MOST_FIELDS]]
@@ -185,13 +185,13 @@ CHOICE = "choice "
 
 
 def _described(kind: str, own: Mapping[str, Any]) -> str:
-    """Return the text that stands for what is no text."""
+    """Return the text that describes a content other than text."""
     coordinates = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
     return f"[location] {coordinates[0]:.6f}, {coordinates[1]:.6f}" if kind == "location" and len(coordinates) == 2 else f"[{kind}]"
 
 
 def _contacts(value: Mapping[str, Any]) -> _Contacts:
-    """Return the contacts of a callback by each of their addresses. The first one with an address stays."""
+    """Return the contacts of a callback by each of their addresses. If two contacts have the same address, the first is used."""
     contacts: _Contacts = {}
     for element in as_list(value.get("contacts"))[:MOST_ELEMENTS]:
         contact = as_object(element)
@@ -229,7 +229,7 @@ def _status(entry: Mapping[str, Any], bot_id: str) -> NewStatus | None:
 
 
 def error_name(code: int) -> str:
-    """Return the name of an error of the platform. It is kept with a message."""
+    """Return the name of an error of the platform, which is stored with a message."""
     return f"whatsapp_{code}" if 0 < code < 10**9 else "whatsapp_unknown"
 
 
@@ -264,7 +264,7 @@ def _time(value: object, now: int) -> int | None:
 
 
 def _text(value: object) -> str:
-    """Return a text that can be stored, "" for anything else. Lone surrogates and NUL are replaced."""
+    """Return a text that can be stored, or "" if the value is not a text. Lone surrogates and NUL are replaced."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode().replace("\0", " ").strip()[:MOST_TEXT]

@@ -116,7 +116,7 @@ class WhatsAppCallbacks:
         return _text(200, "")
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
-        """Word a fault."""
+        """Make the response to a request that failed."""
         request[INFO].error = type(fault).__name__
         return _text(fault.status, "")
 

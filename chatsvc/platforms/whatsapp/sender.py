@@ -96,9 +96,9 @@ class WhatsAppSender(PlatformPoster):
         return key
 
     async def _call(self, message: Mapping[str, object], timeout_s: float) -> Mapping[str, Any]:
-        """Post a message or a receipt; return the answer.
+        """Post a message or a receipt, and return the answer.
 
-        Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
+        Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected if nothing was written, and otherwise SendingUncertain.
         """
         path = f"/{self._channel.identity or ''}/messages"
         status, answer = await self.post(path, {"messaging_product": "whatsapp", **message}, timeout_s)
@@ -142,6 +142,6 @@ class WhatsAppSender(PlatformPoster):
             log.info("bot %s: a message could not be marked as read: %s", self._channel.bot_id, str(fault) or "timeout")
 
     async def close(self) -> None:
-        """Give up receipts, then end what is being sent."""
+        """Drop the waiting receipts, then end the calls in flight."""
         await background.cancel(*self._receipts)
         await super().close()

@@ -39,10 +39,10 @@ async def set_appointment(
     text: str | None = None,
     **changes: str | None,
 ) -> InboxItem:
-    """Change an appointment's status, day and time; or note and assignee, which it shares with its request. See set_request.
+    """Change status, day and time of an appointment, or the note and assignee that it shares with its request. See set_request.
 
-    The customer is told of a new status or time, with `text` or the usual sentence, unless `tell` is "off". With "on" nothing is changed
-    where the customer cannot be told; without either it is changed all the same.
+    The customer is notified of a new status or time, with `text` or the usual sentence, unless `tell` is "off". If `tell` is "on" and the
+    customer cannot be notified, nothing is changed; with neither value the appointment is changed all the same.
     """
     moves = date is not None or time is not None
     change = CaptureChange()
@@ -98,7 +98,7 @@ async def decide(
 async def _announcement(
     services: Services, caller: Caller, bot: Bot, item: InboxItem, tell: str | None, text: str | None
 ) -> Announcement | None:
-    """Prepare what the customer is told of a decision, None for nothing. Raises Refused where `tell` is "on" and the channel is closed."""
+    """Prepare the message to the customer, or return None for no message. Raise Refused if `tell` is "on" and the channel is closed."""
     if tell not in (None, *TELL):
         raise refusals.status_unknown(status=tell, known=list(TELL))
     own = accounts.long_text(text or "", "text", handling.MOST_TEXT, optional=True)
@@ -142,7 +142,7 @@ async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxIte
 
 
 def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None, clock: str | None) -> AppointmentMove | None:
-    """Read the day and time that the team gives, None for those that the appointment has. Raises Refused."""
+    """Read the day and time that the team gives, or return None if they are those of the appointment. Raise Refused."""
     try:
         date_ = date.fromisoformat(day if day is not None else old.date if old else "")
     except ValueError:

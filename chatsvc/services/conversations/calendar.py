@@ -28,13 +28,13 @@ _STATUS = {"confirmed": "CONFIRMED", "done": "CONFIRMED", "canceled": "CANCELLED
 
 
 class CalendarAddress(NamedTuple):
-    """The address of a bot's feed. Whoever has it reads the appointments."""
+    """Address of a bot's feed. Everybody who has the address can read the appointments."""
 
     url: str
 
 
 async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) -> CalendarAddress:
-    """Return the address of a bot's feed; with `renew` a new one, and the old one is no more."""
+    """Return the address of a bot's feed. If `renew` is true, make a new address, and the old one becomes invalid."""
     bot_id = bot.id
     generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, bot_id)
     token = visitor_tokens.sign(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
@@ -42,7 +42,7 @@ async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) 
 
 
 async def feed(services: Services, token: str) -> bytes | None:
-    """Return the feed that a token opens, as iCalendar; None for a token that opens none."""
+    """Return the feed of a token as iCalendar, or None if the token is wrong."""
     parts = next(filter(None, (visitor_tokens.read(key.hex(), _KIND, token) for key in services.secret.every(_KIND))), None)
     if parts is None or len(parts) != 2:
         return None
@@ -104,7 +104,7 @@ async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointm
 
 
 def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -> Invitation:
-    """Write an appointment for its customer: programs enter it, move it or take it out, and ask for no answer."""
+    """Write an appointment for its customer. Calendar programs add, move or remove it, and ask for no answer."""
     from icalendar import vCalAddress
 
     method = "CANCEL" if appointment.status == "canceled" else "REQUEST"

@@ -23,7 +23,7 @@ class ExpiringMarks:
         self._ends: dict[tuple[ConversationKey, str], float] = {}
 
     def set(self, conversation: ConversationKey, who: str) -> bool:
-        """Set a mark; return False where that was done a moment ago."""
+        """Set a mark. Return False if the same mark was set a moment ago."""
         now, mark = asyncio.get_running_loop().time(), (conversation, who)
         if self._ends.get(mark, 0.0) > now + self._lasts_s - RENEW_S:
             return False
@@ -40,7 +40,7 @@ class ExpiringMarks:
         return self._ends.get((conversation, who), 0.0) > asyncio.get_running_loop().time()
 
     def of(self, conversation: ConversationKey) -> list[str]:
-        """Return those who have a mark in a conversation."""
+        """Return the people who have a mark in a conversation."""
         return [who for marked, who in self._ends if marked == conversation and self.has(marked, who)]
 
 
@@ -62,7 +62,7 @@ class ConversationEvents:
         return len(self._waiters)
 
     def listen(self) -> None:
-        """Hear the other processes from now on, if there may be any."""
+        """Subscribe to the events of other processes, if there may be any."""
 
         def hear(message: list[Any]) -> None:
             kind, *values = message
@@ -73,7 +73,7 @@ class ConversationEvents:
             self._notices.listen(hear, self._wake_all)
 
     def _note(self, kind: str, conversation: ConversationKey, who: str = "") -> bool:
-        """Note what has happened here or in another process. Return False where the others know it already."""
+        """Note an event of this or another process. Return False if the other processes know it already."""
         if kind == NEWS:
             self._wake(conversation)
         elif kind == READING:
@@ -121,7 +121,7 @@ class ConversationEvents:
                 self._waiters.pop(conversation, None)
 
     def close(self) -> None:
-        """Wake everybody, and let nobody wait any more."""
+        """Wake all waiting callers. Later callers do not wait."""
         self.closed = True
         self._wake_all()
 
@@ -130,7 +130,7 @@ class ConversationEvents:
         self._tell(TYPING, conversation, who)
 
     def stop_typing(self, conversation: ConversationKey, who: str) -> None:
-        """Remove a typing mark: the message has come."""
+        """Remove a typing mark because the message has arrived."""
         self._tell(TYPED, conversation, who)
 
     def is_typing(self, conversation: ConversationKey, who: str) -> bool:

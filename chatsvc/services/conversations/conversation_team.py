@@ -25,7 +25,7 @@ MOST_DAYS = 366  # for which a conversation is set aside
 
 
 class AssignedConversation(NamedTuple):
-    """A conversation with the e-mail address of its assignee, None for nobody."""
+    """Conversation with the e-mail address of its assignee, or None if it has no assignee."""
 
     conversation: Conversation
     assignee: str | None
@@ -41,7 +41,7 @@ async def note(services: Services, caller: Caller, *, conversation: str, text: s
 
 
 async def assign(services: Services, caller: Caller, *, conversation: str, email: str) -> AssignedConversation:
-    """Assign a conversation to the operator `email`, or with an empty text to nobody. Raises `operator_not_found`."""
+    """Assign a conversation to the operator `email`, or to nobody if the text is empty. Raise `operator_not_found`."""
     account = (await resolve(services, caller, conversation))[1].account
     operator = await operators.find(services.db, email.strip().lower()) if email.strip() else None
     role = operator.scope.role(account.id) if operator else None
@@ -62,7 +62,7 @@ async def snooze(services: Services, caller: Caller, *, conversation: str, until
 
 
 async def reopen(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Set a conversation aside no longer."""
+    """End the snooze of a conversation."""
     return await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None)
 
 
@@ -102,7 +102,7 @@ async def list_saved_replies(services: Services, caller: Caller, *, account: str
 
 
 async def put_saved_reply(services: Services, caller: Caller, *, name: str, text: str, account: str | None = None) -> SavedReply:
-    """Save a reply, in place of one of the same name. Raises Refused for unfit texts and for more than MOST replies."""
+    """Save a reply, and replace a reply of the same name. Raise Refused for unfit texts and for more than MOST replies."""
     name = accounts.plain_text(name, "name", MOST_NAME)
     text = accounts.long_text(text, "text", MOST_SAVED_TEXT)
     state = await accounts.resolve(services, caller, account)
@@ -122,7 +122,7 @@ async def remove_saved_reply(services: Services, caller: Caller, *, name: str, a
 
 
 def filled(text: str, visitor_name: str | None) -> str:
-    """Fill in `{name}`; without a name it goes with the white space before it."""
+    """Replace `{name}` in a text. Without a name, remove the placeholder and the white space before it."""
     if visitor_name:
         return text.replace("{name}", visitor_name)
     return re.sub(r"[ \t]*\{name\}", "", text).lstrip(" \t,")
@@ -192,7 +192,7 @@ def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
 async def put_person(
     services: Services, caller: Caller, *, conversation: str, name: str = "", email: str = "", phone: str = "", note: str = ""
 ) -> Person:
-    """Set name, contact data and note of a conversation's visitor; an empty text is none. Raises Refused for unfit ones."""
+    """Set name, contact data and note of a visitor; an empty text removes the value. Raise Refused for unfit values."""
     country = (await resolve(services, caller, conversation))[2].country
     faults, values = Faults(), dict[str, str | None]()
     with faults:

@@ -69,7 +69,7 @@ class ShownConversation(NamedTuple):
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
-    """Find the newest message with most terms of a search. None where no message has one."""
+    """Find the newest message with most terms of a search. Return None if no message has a term."""
     terms = [term.word for term in conversations.terms_of(q)]
     async with services.big_reads:
         texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)
@@ -109,7 +109,7 @@ async def show(
 
 
 async def _colleagues(services: Services, caller: Caller, conversation: Conversation) -> list[Colleague]:
-    """Note that the operator has the conversation open, and return the others who have."""
+    """Note that the operator has the conversation open, and return the other operators who have it open."""
     key, events = conversation.key, services.events
     if caller.session is not None:
         events.read(key, caller.actor.id)

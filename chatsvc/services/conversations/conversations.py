@@ -27,7 +27,7 @@ MOST_EXPORTED = 100_000  # messages of a single conversation
 async def page(
     services: Services, state: AccountState, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
 ) -> Listing[Conversation]:
-    """A page of the account's conversations, newest first; raises `invalid_cursor`, `cursor_out_of_range` and `chatbot_not_found`."""
+    """Return a page of the account's conversations, newest first. Raise `invalid_cursor`, `cursor_out_of_range` or `chatbot_not_found`."""
     walk = ("conversations", state.account.id, chatbot_id, channel)
     after = services.cursors.read(cursor, walk) if cursor is not None else None
     if chatbot_id is not None:
@@ -46,7 +46,7 @@ async def resolve(services: Services, caller: Caller, conversation: str) -> tupl
 
 
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
-    """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
+    """Return one conversation of the account with its newest messages. Raise `conversation_not_found`, also for another account's."""
     try:
         async with services.big_reads:
             return await stored.find(services.db, [state.account.id], conversation_id, message_limit)
@@ -55,7 +55,7 @@ async def find(services: Services, state: AccountState, conversation_id: str, me
 
 
 def terms_of(query: str) -> list[Term]:
-    """Return the terms of a query for conversations. Stop words count only where there is nothing else."""
+    """Return the terms of a query for conversations. Stop words are used only if the query has no other words."""
     from chatsvc.engines.knowledge.search.tokens import STOPWORDS
 
     terms = search_words.terms(query)
@@ -141,7 +141,7 @@ async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, a long one in several. Visitors' numbers on platforms and the team's notes are by conversation."""
+    """Page of whole conversations; a long conversation takes several pages. Phone numbers and the team's notes are by conversation."""
 
     parts: list[stored.Part]
     next: stored.TranscriptPosition | None
@@ -176,7 +176,7 @@ _AROUND = 40  # letters before a word that a search finds
 
 
 class ConversationRow(NamedTuple):
-    """A conversation of the team's list. `hit` is the part of a message that a search finds: the words before it, itself, and behind."""
+    """Conversation in the team's list. `hit` is the part of a message that matches a search: words before, the match, words after."""
 
     conversation: Conversation
     details: RowDetails

@@ -26,8 +26,8 @@ class ErasedVisitor(NamedTuple):
 async def erase(services: Services, caller: Caller, *, user_id: str, bot: Bot | None = None, account: str | None = None) -> ErasedVisitor:
     """Erase all records of a visitor, with one bot or all bots of an account.
 
-    Counts and usage remain, since they hold no visitor. Raises Refused for a missing bot, and `visitor_busy` when an answer to the
-    visitor takes too long to wait for; a second call continues.
+    Counts and usage remain because they contain no visitor. Raises Refused for a missing bot, and `visitor_busy` if an answer to the
+    visitor takes too long; a second call then continues the erasure.
     """
     erasing = [bot.id] if bot is not None else list((await accounts.resolve(services, caller, account)).bots)
     began, erased = services.clock(), Erased()

@@ -1,4 +1,4 @@
-"""Hand-off of conversations: a person takes one, writes in it and gives it back, or time does."""
+"""Hand-off of conversations: an operator takes a conversation, writes in it and returns it to the bot, or a time limit returns it."""
 
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller, Role
@@ -63,7 +63,10 @@ async def reply(
 
 
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
-    """Give a conversation back to the bot, which says so once. An operator gives another's back only with `yes`."""
+    """Return a conversation to the bot, which tells the visitor once.
+
+    An operator returns another operator's conversation only with `yes`.
+    """
     before, state, bot = await resolve(services, caller, conversation)
     until = await writable_until(services, before)
     is_writable = until is None or services.clock() < until
@@ -80,7 +83,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Set a conversation aside as done: nobody is missed in it, and the bot has it again, which says nothing of it."""
+    """Mark a conversation as done: it no longer counts as missed, and the bot handles it again without a message to the visitor."""
     own = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account)
 
     def check(current: Conversation) -> None:
@@ -167,7 +170,7 @@ async def handler_of(services: Services, caller: Caller, account: Account, email
 
 
 async def check_writable(services: Services, conversation: Conversation) -> None:
-    """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
+    """Raise Refused if the conversation's channel cannot send messages. Conversations on the interface are never refused."""
     bot_id, name, _ = conversation.key
     if name == "api":
         return
@@ -184,7 +187,7 @@ async def check_writable(services: Services, conversation: Conversation) -> None
 
 
 async def writable_until(services: Services, conversation: Conversation) -> int | None:
-    """Return when the platform stops to take messages to the visitor. None where it always takes them."""
+    """Return when the platform stops to accept messages to the visitor, or None if it always accepts them."""
     platform = services.platforms.get(conversation.channel)
     if platform is None or platform.window_ms is None:
         return None

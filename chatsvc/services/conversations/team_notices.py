@@ -45,7 +45,7 @@ class WordedNotice(NamedTuple):
 
 
 def digest_of(message: str) -> bytes:
-    """Return the digest of a message's name in the team's group."""
+    """Return the digest of the name of a message in the team's group."""
     return hashlib.sha256(f"team\n{message}".encode()).digest()
 
 
@@ -84,7 +84,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
-    """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
+    """Store that the team was notified. `message` names the message in the group, or is None if its name is unknown."""
     digest = digest_of(message) if message is not None else None
     await handling.note_told(services.db, [visitor.notice for visitor in visitors], digest)
 

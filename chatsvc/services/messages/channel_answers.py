@@ -37,7 +37,7 @@ class ChannelAnswers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
-        """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
+        """Settle the turn of a stored message in the background. `done` is called at the end, even after a failure."""
         task = background.start("answer", self._run(account_id, message), self._tasks)
         if done is not None:
             task.add_done_callback(lambda _: done())
@@ -53,12 +53,12 @@ class ChannelAnswers:
                 await asyncio.sleep(STORE_PAUSE_S)
 
     async def close(self) -> None:
-        """Give up turns that wait, which stay in the store. Those under way go on: the locks of conversations end them."""
+        """Drop the waiting turns, which remain in the store. Turns in progress continue; the locks of conversations end them."""
         await background.cancel(*self._tasks)
 
 
 def settle_in_background(services: Services) -> asyncio.Task[None]:
-    """Settle the turns that are unfinished now, in a task; after an outage again."""
+    """Settle the unfinished turns in a background task, and again after an outage of the store."""
     return background.run("interrupted turns", lambda: settle_all(services), RETRY_S, once=True)
 
 

@@ -1,6 +1,7 @@
 """Stores messages that arrive by a channel, and settles the turn of each.
 
-A turn is settled by the bot's reply, silently while a person has the conversation, and else by one of the bot's sentences, uncharged.
+A turn is settled by the bot's reply, silently while an operator handles the conversation, or otherwise by one of the bot's predefined
+sentences, which is not charged.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class _ChannelTurn(NamedTuple):
-    """A stored message with all that its turn needs."""
+    """Stored message with all data that its turn needs."""
 
     services: Services
     state: AccountState
@@ -48,10 +49,10 @@ async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessag
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
-    """Settle the turn of a stored message, once however often it is called. Returns when it is settled.
+    """Settle the turn of a stored message once, even if this function is called several times. Return when the turn is settled.
 
-    Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
-    cancelled. Raises StoreUnavailable.
+    Earlier unsettled messages of the conversation are settled first. The turn is finished even if the caller is cancelled. Raises
+    StoreUnavailable.
     """
     locks = services.conversation_locks
     answering, task = locks.answering, locks.answering.get(message.number)
@@ -154,7 +155,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
 
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> None:
-    """Settle the turn with one of the bot's sentences."""
+    """Settle the turn with one of the bot's predefined sentences."""
     words = turn.message.text if turn.message.kind is None else ""  # "[voice]" is nobody's language
     text = await sentence(turn.services, turn.bot, turn.message.conversation, words, key)
     delivery = first_delivery(turn.message.channel, "assistant")
@@ -162,7 +163,7 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> Non
 
 
 async def _write(turn: _ChannelTurn, notice: NoticeSentence | None, handling: str | None = None) -> bool:
-    """Settle the turn, with a sentence or silently. Return False where it was settled or erased before."""
+    """Settle the turn, with a sentence or silently. Return False if the turn was settled or erased before."""
     return await stored.settle(turn.services.db, turn.message.number, notice, handling, sends_mail=turn.services.sends_mail)
 
 
@@ -172,7 +173,7 @@ async def sentence(services: Services, bot: Bot, conversation: ConversationKey, 
 
 
 async def spoken(services: Services, bot: Bot, conversation: ConversationKey, last_words: str) -> str:
-    """Return the language of a conversation, the bot's where it shows none."""
+    """Return the language of a conversation, or the bot's language if the conversation shows none."""
     from chatsvc.language import language_detection
 
     spoken_language = language_detection.guess(last_words)

@@ -41,10 +41,10 @@ class OpenElsewhere(Exception):
 
 
 class ConversationLocks:
-    """The locks and the requests in flight of a process.
+    """Locks and in-flight requests of a process.
 
-    One that works alone has its locks and reservations in memory. One of several has them in the store `shared`, and `notices` tell when
-    a turn has ended that others await.
+    A single process stores locks and reservations in memory. Several processes store them in the store `shared`, and `notices` report the
+    end of turns for which other processes wait.
     """
 
     def __init__(self, shared: Database | None = None, notices: ProcessNotices | None = None, clock: Callable[[], int] = now_ms) -> None:
@@ -65,7 +65,7 @@ class ConversationLocks:
 
     @property
     def unfinished(self) -> int:
-        """Number of requests in flight, those that wait for a lock included."""
+        """Number of requests in flight, including requests that wait for a lock."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -83,9 +83,9 @@ class ConversationLocks:
         return task
 
     async def drain(self, timeout_s: float) -> None:
-        """Wait for the requests in flight, at most `timeout_s` seconds; cancel the rest.
+        """Wait at most `timeout_s` seconds for the requests in flight, then cancel the rest.
 
-        Turns that cannot be ended in the store go with this process.
+        Turns that cannot be ended in the store end with this process.
         """
         deadline = asyncio.get_running_loop().time() + timeout_s
         while self._tasks and (left_s := deadline - asyncio.get_running_loop().time()) > 0:
@@ -184,7 +184,7 @@ class ConversationLocks:
             self._waiters.pop(number, None)
 
     async def _look(self) -> None:
-        """Look in the store for turns whose time has come, while some wait."""
+        """Look in the store for turns that may now begin, while any turn waits."""
         try:
             while self._db is not None and self._waiters:
                 changed, waiting = self._changed, dict(self._waiters)
@@ -205,7 +205,7 @@ class ConversationLocks:
             self._looking = None
 
     async def _end(self, number: int, outcome: str | None = None) -> None:
-        """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
+        """End a turn, even if the caller is cancelled. If the store cannot write, the write is repeated, and nobody waits for long."""
 
         async def end() -> None:
             if self._db is not None and await stored.end(self._db, number, self._clock(), outcome):
@@ -214,18 +214,18 @@ class ConversationLocks:
         await asyncio.wait([background.run("end of a turn", end, STORE_PAUSE_S, self._ending, once=True)], timeout=END_S)
 
     def listen(self) -> None:
-        """Hear of the turns that end at other processes from now on."""
+        """Subscribe to notices about turns that end in other processes."""
         if self._notices is not None:
             self._notices.listen(lambda message: self._look_again() if message[0] == TURNS else None, self._look_again)
 
     def announce(self) -> None:
-        """Tell all processes that a turn has ended which somebody awaits."""
+        """Notify all processes that an awaited turn has ended."""
         self._look_again()
         if self._notices is not None:
             self._notices.send(TURNS)
 
     def _look_again(self) -> None:
-        """Wake those who wait for a turn, so that they look."""
+        """Wake the tasks that wait for a turn, so that they look in the store again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -238,7 +238,7 @@ async def send(
 
 
 def _check_same(earlier: bytes, fingerprint: bytes) -> None:
-    """Raise the problem of an Idempotency-Key that came with other fields before."""
+    """Raise the problem of an Idempotency-Key that was used before with other fields."""
     if earlier != fingerprint:
         raise errors.invalid_json(errors.because("other_fields"))
 

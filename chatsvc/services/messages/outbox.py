@@ -1,6 +1,6 @@
-"""Delivery of stored messages by messaging platforms, with a lane for each bot and channel. Messages of a conversation keep their order.
+"""Delivery of stored messages by messaging platforms, with a queue for each bot and channel. Messages of a conversation keep their order.
 
-Where nobody knows whether a message was sent its delivery is `unknown`. A platform that cannot be reached holds up its own lane alone.
+If nobody knows whether a message was sent, its delivery state is `unknown`. A platform that cannot be reached delays only its own queue.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PlatformSender(Protocol):
     def parts(self, text: str) -> list[str]: ...
 
     async def send(self, part: OutgoingMessage) -> str:
-        """Send a part; return the platform's id of it.
+        """Send a part of a message, and return the platform's id of the part.
 
         Raises SendingRefused, RetryLater, NotConnected and SendingUncertain. Any other exception counts as SendingUncertain.
         """
@@ -93,7 +93,7 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
         return True
 
     def sender_of(self, channel: OpenChannel) -> PlatformSender:
-        """Return the sender of a channel. Another one where its secrets or settings were changed."""
+        """Return the sender of a channel. Make a new sender if the channel's secrets or settings were changed."""
         kind, name = channel.channel.channel, f"{channel.channel.channel} {channel.channel.bot_id}"
         before, sender = self._senders.get(name, (None, None))
         if sender is None or before is None or (before.secrets, before.channel.settings) != (channel.secrets, channel.channel.settings):
@@ -136,7 +136,7 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
         return self._settled(item, "sent", digest=sent_digest(bot_id, channel, platform_id))
 
     async def _send_parts(self, sender: PlatformSender, message: OutgoingMessage) -> str | None:
-        """Send a message in parts; return the last one's id, None where the service stops between two."""
+        """Send a message in parts. Return the id of the last part, or None if the service stops between two parts."""
         parts = sender.parts(message.text)
         platform_id = None
         for count, text in enumerate(parts[message.parts_sent :], start=message.parts_sent + 1):

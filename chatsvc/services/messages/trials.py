@@ -75,7 +75,7 @@ class Trials:
         self.limiter = Limiter(MOST_A_MINUTE)
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
-        """Look up a trial of a bot, or begin one."""
+        """Return a trial of a bot, or begin a new trial."""
         trial = self._trials.pop(trial_id or "", None)
         if trial is None or trial.bot_id != bot_id:
             trial = Trial(str(uuid.uuid4()), bot_id)
@@ -86,9 +86,9 @@ class Trials:
 
 
 async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None = None, trial: str | None = None) -> Trial:
-    """Say something to a bot, or without `text` show the trial. An unknown trial begins anew.
+    """Send a message to a bot in a trial, or only show the trial if `text` is missing. An unknown trial begins anew.
 
-    Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` where a model would answer.
+    Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` if a model would answer.
     """
     state = await accounts.resolve(services, caller, bot.account_id)
     current = services.part(Trials).of(bot.id, trial)

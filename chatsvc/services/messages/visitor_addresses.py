@@ -30,9 +30,9 @@ class MailAddress(NamedTuple):
 
 
 async def to_mail(services: Services, caller: Caller, conversation: str, recorded: str | None = None) -> MailAddress | None:
-    """Return the address that a visitor of the widget has given, or the `recorded` one of any channel.
+    """Return the address that a visitor of the widget has given, or the `recorded` address for any channel.
 
-    None without an address, and without mail.
+    Return None if there is no address or if mail is not set up.
     """
     if not services.sends_mail:
         return None
@@ -57,7 +57,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str, recorde
 def _given(services: Services, messages: list[Message]) -> str | None:
     """Return the newest address in the visitor's own words.
 
-    Only the surroundings of the last @ of a few messages are read: the operator who answers waits for it.
+    Only the text around the last @ of a few messages is read, because the operator who answers waits for the result.
     """
     from chatsvc.language import values
 
@@ -71,7 +71,7 @@ def _given(services: Services, messages: list[Message]) -> str | None:
 
 
 async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
-    """Return the address of the page that stops mails to a visitor. None where the widget has been removed."""
+    """Return the address of the page that stops mails to a visitor, or None if the widget has been removed."""
     widget = await web_visits.find(services, mail.bot_id or "")
     if widget is None:
         return None

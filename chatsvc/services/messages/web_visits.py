@@ -30,7 +30,7 @@ HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage i
 
 
 class Widget(NamedTuple):
-    """A bot's widget as it may be shown to somebody."""
+    """Widget of a bot, as it may be shown to a visitor."""
 
     channel: Channel
     key: str
@@ -44,7 +44,7 @@ class Widget(NamedTuple):
 
     @property
     def is_away(self) -> bool:
-        """Whether it answers nothing at the moment."""
+        """Whether the widget answers nothing at the moment."""
         return self.channel.state != ACTIVE or not self.bot.active
 
     def admits(self, site: str) -> bool:
@@ -58,7 +58,7 @@ class Widget(NamedTuple):
         return visitor_tokens.sign(self.key, kind, self.bot.id, name)
 
     def name_of(self, kind: str, token: str) -> str | None:
-        """Return what a token names. None for a wrong token."""
+        """Return the user_id or the site that a token names, or None if the token is wrong."""
         parts = visitor_tokens.read(self.key, kind, token)
         return parts[1] if parts and parts[0] == self.bot.id else None
 
@@ -67,7 +67,7 @@ class Widget(NamedTuple):
 
 
 async def find(services: Services, bot_id: str) -> Widget | None:
-    """Find a bot's widget. None where the bot, its account or the channel does not exist."""
+    """Find the widget of a bot. Return None if the bot, its account or the channel does not exist."""
     channel = (await services.channels.of_bot(bot_id)).get(WEB)
     state = await services.account_cache.account(channel.account_id) if channel else None
     bot = state.bots.get(bot_id) if state else None
@@ -77,7 +77,7 @@ async def find(services: Services, bot_id: str) -> Widget | None:
 
 
 class Overloaded(Exception):
-    """Too many messages are being answered, or the service stops."""
+    """Error: too many messages are being answered, or the service stops."""
 
 
 class Opening(NamedTuple):
@@ -102,7 +102,7 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
 
 
 class WebVisits:
-    """Visits of all bots, with what is remembered of them in memory. The counts of the limits, and the held reads."""
+    """Visits of all bots, with the counts of the limits and the held reads in memory."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -119,9 +119,9 @@ class WebVisits:
         return None if slot.taken else max(1, slot.reset - now // 1000)
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
-        """Store a message and settle its turn. False where the visitor was erased after the same message came first.
+        """Store a message and settle its turn. Return False if the visitor was erased after the same message came first.
 
-        Raises Overloaded over `max_in_flight` and over the account's half of it, TooManyConversations over `web_daily`.
+        Raises Overloaded over `max_in_flight` or the account's half of it, and TooManyConversations over `web_daily`.
         """
         services = self.services
         if not services.tallies.has_room(widget.account_id, services.config.limits.max_in_flight):
@@ -155,7 +155,7 @@ class WebVisits:
         return WidgetNews(news.messages, news.conversation.handling, news.conversation.operator_name, typing, pages)
 
     async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
-        """Return the web pages that answers come from, by the messages' ids."""
+        """Return the web pages from which answers come, by the ids of the messages."""
         entries = {}
         for message in messages:
             evidence = json.loads(message.evidence or "{}")
@@ -204,7 +204,7 @@ class WebVisits:
             await channels.update(self.services.db, channel.id, {"refused_site": site, "refused_at": now})
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
-        """Keep a thumb on a reply, None to take it back; False for another message."""
+        """Store a thumb on a reply, or remove it if the thumb is None. Return False if the message cannot be rated."""
         if feedback not in (None, *FEEDBACK):
             return False
         visitor = widget.conversation(user_id)
@@ -216,7 +216,7 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """A widget's new messages, with the web pages that they come from by id. Who handles the conversation, and whether one types."""
+    """New messages of a widget, with their web pages by message id, the operator who handles the conversation, and typing."""
 
     messages: list[Message]
     handling: str
@@ -226,5 +226,5 @@ class WidgetNews(NamedTuple):
 
     @property
     def state(self) -> str:
-        """State that a widget shows beside the messages. It sends it back when it asks again."""
+        """State that a widget shows beside the messages. The widget sends this state with its next request."""
         return f"{self.handling}-{int(self.typing)}"
