@@ -27,7 +27,7 @@ def _system_version() -> str | None:
 def use_newest_zones() -> str | None:
     """Read time zones from this program where the system's are older: rules change, and systems are seldom updated.
 
-    Return the version of the older ones, "" if they name none; None where the system's are in use or missing.
+    Return the version of the system's older ones ("" if unknown), or None if the system's are in use or missing.
     """
     version = _system_version()
     if version is None or version >= SHIPPED:

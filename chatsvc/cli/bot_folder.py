@@ -103,7 +103,7 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
 def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]], links: list[str]) -> Iterator[str]:
     """List the files below a folder that fit a pattern's parts, and add symbolic links to `links`. `**` stands for any folders.
 
-    Each folder is read once for each part of the pattern; `seen` has the pairs that have been read.
+    Each folder is read once for each part of the pattern; `seen` has each folder with the number of parts left.
     """
     if (below, len(parts)) in seen:
         return

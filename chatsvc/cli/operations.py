@@ -33,7 +33,7 @@ class Offered(click.types.StringParamType):
         self._offer = offer
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        """Return the completions of a word; none where they cannot be determined."""
+        """Return the completions of a word, or an empty list if they cannot be determined."""
         del param
         try:
             return completions(self._offer(ctx, incomplete))

@@ -1,4 +1,4 @@
-"""`chatsvc parse`: what slot filling reads in a sentence. It needs no service, no configuration and no data folder."""
+"""`chatsvc parse`: show the values that slot filling reads in a sentence. It needs no service, no configuration and no data folder."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -175,7 +175,7 @@ class TeamNotices:
 
 @dataclass(frozen=True)
 class Notices:
-    """How operators are told of visitors and faults; None: not by mail, not in a group."""
+    """How operators are notified of visitors and faults. A field is None if that way is not configured."""
 
     smtp: Smtp | None = None
     team: TeamNotices | None = None

@@ -55,7 +55,7 @@ def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
 
 
 def whole(result: Any, **changed: object) -> Json:
-    """Write all fields of a record, these of them in another form."""
+    """Return all fields of a record for JSON, with those in `changed` replaced."""
     return {**result._asdict(), **changed}
 
 

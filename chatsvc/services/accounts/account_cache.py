@@ -105,7 +105,7 @@ class AccountCache:
     def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
         """Report whether what is kept of an account holds at its present version; None where nobody else changes it.
 
-        A new activity alone costs the rendered pages.
+        If only the activity is new, only the rendered pages are dropped.
         """
         if version is None:
             return True

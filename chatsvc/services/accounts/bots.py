@@ -115,7 +115,7 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
 
 
 def new(services: Services, state: AccountState) -> Bot:
-    """Make a bot of an account with all defaults, without a name."""
+    """Return a new bot of an account, with all defaults and without a name. It is not stored."""
     now, tier = services.clock(), next(iter(services.config.models))
     return Bot(str(uuid.uuid4()), state.account.id, "", None, tier, active=True, messages_used=0, created_at=now, updated_at=now)
 
