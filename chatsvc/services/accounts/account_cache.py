@@ -105,7 +105,7 @@ class AccountCache:
     def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
         """Report whether what is kept of an account holds at its present version; None where nobody else changes it.
 
-        If only the activity is new, only the rendered pages are dropped.
+        If only the activity is newer, the account stays valid, but its counts are read again before their next use.
         """
         if version is None:
             return True
