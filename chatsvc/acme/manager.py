@@ -72,7 +72,7 @@ class CertificateManager:
         self._server_tls.use_pem(b"".join(certificates.self_signed(self._settings.domains, days=TEMPORARY_DAYS)))
 
     def _due_at(self, pem: bytes) -> float:
-        """Return the time of renewal. When a third of its life is left, at once if it is for other names."""
+        """Return the time of renewal: when a third of the certificate's life is left, or at once if it is for other names."""
         names, begin, end = certificates.validity(pem)
         return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
 

@@ -102,7 +102,7 @@ GATES: tuple[Gate, ...] = (check_key, check_plan, take_slot)
 
 
 async def pass_gates(context: RequestContext) -> None:
-    """Pass all gates, again where another process has changed meanwhile what they took from memory."""
+    """Pass all gates, and pass them again if another process has changed the account that they read from the cache."""
     while True:
         refusal: ProblemError | None = None
         try:

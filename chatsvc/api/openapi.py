@@ -62,7 +62,7 @@ def _completed(node: Any) -> Any:
 
 
 def _words(words: Any, description: str) -> dict[str, Any]:
-    """Return the schema of a word of a few, to which later versions may add."""
+    """Return the schema of a string with a few known values, to which later versions may add."""
     text = f"{description} One of {', '.join(f'`{word}`' for word in words)}; more may come."
     return {"type": "string", "description": text.strip(), "examples": list(words), "x-extensible-enum": list(words)}
 

@@ -16,7 +16,10 @@ _USUAL = (8 * 60, 19 * 60)
 
 
 class Block(NamedTuple):
-    """An appointment with its local times, its first row from midnight and the one behind it. `is_over`: the bot takes fewer at once."""
+    """An appointment with its local times, its first row since midnight, and the row after its last.
+
+    is_over: it overlaps with more appointments than the bot takes at once.
+    """
 
     item: InboxItem
     begin: datetime

@@ -172,7 +172,7 @@ class Page:
         return await administration.perform(self.services, self.caller, operation, arguments)
 
     async def listed(self, operation: str, /, everywhere: bool = False, **filters: Any) -> ResultPage[Any]:
-        """Perform an operation that lists. Filters of the address that it refuses give an empty list, above which the refusal stands."""
+        """Perform an operation that lists. If it refuses the filters of the address, return an empty list and show the refusal above it."""
         try:
             return await (self.perform_everywhere if everywhere else self.perform)(operation, **filters)  # type: ignore[no-any-return]
         except Refused as fault:
@@ -430,7 +430,7 @@ def form(shown: View | None = None) -> Callable[[Submit], Handler]:
 def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
     """Make a handler that performs an operation on records of the path.
 
-    It leads to a path with the same parameters, and with `result`, what the operation returns.
+    It redirects to a path made of the same parameters and of `result`, which is what the operation returned.
     """
 
     @form(shown)

@@ -75,6 +75,6 @@ def load() -> None:
 
 
 def _without_rules(text: str) -> str:
-    """Return a text whose tables have their cells beside each other, without the line under their heads."""
+    """Return a text without the lines under the heads of its tables, whose cells stand beside each other."""
     rows = (row for row in text.split("\n") if not ("|" in row and TABLE_RULE.fullmatch(row)))
     return "\n".join(" · ".join(map(str.strip, row.strip("| \t\r").split("|"))) if "|" in row else row for row in rows)

@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 class Outcome(NamedTuple):
     """Outcome of an attempt. `code` is counted, `write` writes it to the store, and `then` is called when that is done.
 
-    is_answered: whether the receiver was reached. pause_s: for how long nothing goes to it; with `of_key`, nothing of the item's key.
+    is_answered: whether the receiver was reached. pause_s: how long nothing is sent to it; with `of_key`, only the item's key is paused.
     """
 
     code: str | None
@@ -38,9 +38,10 @@ class Outcome(NamedTuple):
 
 @dataclass(eq=False)
 class Lane:
-    """Deliveries of one receiver. `keys` are those in flight, `held` those that wait until a time of the loop; `paused_until` holds up all.
+    """Deliveries to one receiver. `keys` are in flight; `held` are paused keys with the loop time at which each continues.
 
-    outcomes: those that are not written yet. more: whether deliveries may be due. silences: attempts in a row without an answer.
+    paused_until: loop time until which nothing is sent.
+    outcomes: not written to the store yet. more: whether deliveries may be due. silences: attempts in a row without an answer.
     """
 
     name: str
@@ -127,7 +128,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         return True
 
     async def release(self, lane: str) -> None:
-        """End what is kept for a lane that has nothing more to send."""
+        """Release the resources of a lane that has nothing more to send."""
 
     async def start(self) -> None:
         """Settle what the end of a process interrupted, and send from then on what its lanes are woken for."""

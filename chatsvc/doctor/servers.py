@@ -96,7 +96,7 @@ async def _examine_model(provider: Provider, egress: Egress, models: list[str], 
 
 
 def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
-    """Return what is wrong with a server that answered so; None where it takes the request for its own."""
+    """Return what is wrong with a server that gave this answer, or None if it only refused this request."""
     cause, status = fault.cause, fault.status
     if isinstance(cause, socket.gaierror | LookupFailed):
         return Finding.fault("model server", "model_name_unknown", host=urlsplit(url).hostname, reason=cause.strerror or str(cause))

@@ -35,7 +35,7 @@ class SendingRefused(SendingFault):
 
 
 class RetryLater(SendingFault):
-    """The platform takes no message for a while: it was not sent. `whole`: nobody's, else only none of this conversation."""
+    """Raised when the platform accepts no message for a while; nothing was sent. `whole`: for all conversations."""
 
     def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
         super().__init__(code, f"{seconds:g} s")

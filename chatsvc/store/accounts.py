@@ -91,7 +91,7 @@ def holding_and_key(connection: Connection, account_id: str, digest: bytes | Non
 
 @writes
 def update(connection: Connection, account_id: str, changes: Mapping[str, object]) -> Account | None:
-    """Write the fields named in `changes` and give the account back as it now stands. Return None if there is none."""
+    """Write the fields named in `changes` and return the changed account. Return None if there is no such account."""
     assignments = assign(changes, CHANGEABLE)
     row = connection.execute(
         f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
@@ -109,7 +109,7 @@ def delete(connection: Connection, account_id: str, now: int) -> bool:
 
 @writes
 def arrive(connection: Connection, account_id: str) -> bool:
-    """Let an account that has been imported whole be seen. Return False if none was being imported."""
+    """Make a completely imported account visible. Return False if no import of this account is under way."""
     done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
     return done.rowcount == 1
 
@@ -126,7 +126,7 @@ _SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 
 @writes
 def sweep(connection: Connection) -> bool:
-    """Remove one batch of what deleted accounts held. Return False once nothing is left, so that a crash in between loses nothing."""
+    """Delete one batch of the records of deleted accounts. Return False once no deleted account is left."""
     row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
     if row is None:
         return False
@@ -171,7 +171,7 @@ def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: 
 
 @writes
 def revoke_key(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
-    """Revoke a key of these accounts (None for all) for good, the first time counts. Return None if there is none."""
+    """Revoke a key of these accounts (None for all) for good; an earlier revocation keeps its time. Return None if there is no key."""
     revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_KEY}"
     row = connection.execute(revoke, (listed(accounts), now, key_id)).fetchone()
     return ApiKey(*row) if row else None

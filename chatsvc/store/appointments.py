@@ -57,9 +57,9 @@ def set_appointment(
     move: AppointmentMove | None = None,
     announcement: Announcement | None = None,
 ) -> None:
-    """Change an appointment of these accounts (None for all), if there is one. Its request gets the status that goes with it.
+    """Change an appointment of these accounts (None for all) and the status of its request. Do nothing if there is no such appointment.
 
-    A change that waits is decided with it. The customer is told where something has changed.
+    This also decides a change that waits for the team. The customer gets a message if something has changed.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
     old = captures.state_of(connection, *row) if row else None
@@ -116,7 +116,7 @@ def decide(
 
 
 def _settle(connection: Connection, old: RecordState, status: str, now: int) -> None:
-    """Give a request the status of its appointment, without a change that waits. Nobody is missed there any more."""
+    """Set the status of a request from its appointment, and remove the change that waits for the team."""
     values = _OF_APPOINTMENT[status], now, old.number
     connection.execute("UPDATE requests SET change = NULL, status = ?, updated_at = ? WHERE number = ?", values)
     if status != "pending":

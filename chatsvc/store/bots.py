@@ -34,7 +34,7 @@ def bots_from_json(text: str) -> list[Bot]:
 
 @reads
 def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
-    """Read bots with their numbers, account by account. Those behind the account and the number `after`."""
+    """Read bots with their numbers, account by account. `after` is the account and the number of the last bot of the page before."""
     bots = ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
         f"""
@@ -79,7 +79,7 @@ _BATCH = 1000  # rows: small enough not to delay other writers
 
 @writes
 def delete(connection: Connection, bot: Bot) -> bool:
-    """Delete one batch of what belongs to a bot, itself at last. Return False once it is gone; a crash in between leaves the rest of it."""
+    """Delete one batch of the records of a bot, and the bot itself in the last batch. Return False once the bot is deleted."""
     return any(connection.execute(statement, (bot.id, _BATCH)).rowcount >= _BATCH for statement in _DELETIONS)
 
 

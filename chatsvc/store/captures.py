@@ -37,7 +37,7 @@ class NewCapture(NamedTuple):
 
 
 def write(connection: Connection, bot_id: str, conversation: int, capture: NewCapture) -> None:
-    """Write a request with its appointment, and the events of the bot's webhook. One that follows another is a change of that."""
+    """Write a request with its appointment, and the events of the bot's webhook. A request that follows another one changes that one."""
     request, appointment, tell, sends_mail = capture
     r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(
@@ -130,7 +130,7 @@ def state_of(connection: Connection, request_id: str) -> RecordState:
 
 
 def _followed(connection: Connection, conversation: int, request: Request) -> Request:
-    """Apply a visitor's change to the request that it follows, or keep it for the team there. Return the change as it is stored."""
+    """Apply a visitor's change to an earlier request, or store it there until the team decides. Return the change as it is stored."""
     row = connection.execute("SELECT id FROM requests WHERE id = ? AND conversation = ?", (request.follows, conversation)).fetchone()
     if row is None:
         return replace(request, follows=None, change=None)
@@ -242,7 +242,7 @@ def change_request(
 
 
 def settle_missed(connection: Connection, number: int) -> None:
-    """Note within a unit that nobody needs to come to the conversation of a request (its number) any more."""
+    """Clear `missed_at` of a request's conversation within a unit. `number` is the request's."""
     missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
     connection.execute(missed, (number,))
 

@@ -126,7 +126,7 @@ def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str
 
 @reads
 def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """List a conversation's unsettled messages up to this one by their own times. Each comes with the handling."""
+    """List a conversation's unsettled messages up to this one, ordered by time. Return each with the handling of the conversation."""
     rows = connection.execute(
         f"""
         {_WITH_HANDLING} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
@@ -139,7 +139,7 @@ def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[Stor
 
 @reads
 def follows_no_text(connection: Connection, message: StoredMessage) -> bool:
-    """Report whether the visitor's message before this one was no text either."""
+    """Report whether the visitor's previous message, like this one, was not a text."""
     row = connection.execute(
         """
         SELECT coalesce(kind, ?2) FROM messages WHERE conversation = (SELECT conversation FROM messages WHERE number = ?1)
@@ -167,11 +167,11 @@ class NoticeSentence(NamedTuple):
 def settle(
     connection: Connection, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
 ) -> bool:
-    """Settle a turn without charge: with a sentence, or silently. `handling` is that of the conversation from then on.
+    """Settle a turn without charge, with a sentence or silently. `handling` becomes that of the conversation.
 
     sends_mail: whether operators who want it get a mail about a visitor who waits.
 
-    Returns False and writes nothing where it was settled before. Where an operator took over meanwhile nothing is said.
+    Return False and write nothing if the turn was settled before. If an operator has taken over, no sentence is stored.
     """
     row = connection.execute(
         "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1 RETURNING conversation", (number,)
@@ -218,9 +218,9 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
 
 @reads
 def pending(connection: Connection, until: int | None = None) -> list[tuple[str, StoredMessage]]:
-    """List the messages of all channels whose turns are not settled with their accounts, oldest first.
+    """List the messages of all channels whose turns are not settled, each with its account, oldest first.
 
-    until: the time of the latest ones.
+    until: the time of the latest message to list; None for all.
     """
     rows = connection.execute(f"{_PENDING} WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number", (until,))
     return [(account_id, StoredMessage(*message)) for *message, account_id in rows]
@@ -240,9 +240,9 @@ class News(NamedTuple):
 
 @quick
 def news(connection: Connection, visitor: ConversationKey, after: str, limit: int, before: str = "") -> News | None:
-    """Read messages of a conversation between two others, given by their ids. Return None if there is none.
+    """Read the messages of a conversation between the ids `after` and `before`. Return None if there is no such conversation.
 
-    An unknown `after` is the beginning, an empty `before` the end. Of more than `limit` messages the newest are read.
+    An unknown `after` means the beginning, an empty `before` the end. If there are more than `limit` messages, read the newest.
     """
     row = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", visitor

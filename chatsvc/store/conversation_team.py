@@ -49,14 +49,14 @@ def assign(connection: Connection, accounts: Accounts, conversation_id: str, ope
 
 @writes
 def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int | None, until: int | None) -> Conversation:
-    """Set a conversation aside: until a time, without one as done, and without `now` not any more."""
+    """Set a conversation aside until the time `until`, or as done if `until` is None. If `now` is None, open it again."""
     conversation, number = owned(connection, accounts, conversation_id)
     since = None if now is None else max(now, conversation.last_message_at)
     return update(connection, number, set_aside_at=since, set_aside_until=until)
 
 
 async def wake(db: Database, now: int) -> None:
-    """Open the conversations whose while has ended. Those that a message has opened before lose the mark."""
+    """Open the conversations whose `set_aside_until` has passed. Clear it for conversations that a message has opened before."""
     due = "set_aside_until <= ? AND (set_aside_at IS NOT NULL OR set_aside_until < last_message_at)"
     change = f"""
         UPDATE conversations INDEXED BY conversations_snoozed SET set_aside_at = NULL,
@@ -68,7 +68,7 @@ async def wake(db: Database, now: int) -> None:
 
 @writes
 def put_labels(connection: Connection, accounts: Accounts, conversation_id: str, change: Callable[[list[str]], list[str]]) -> Conversation:
-    """Give a conversation the labels that `change` makes of its present ones."""
+    """Replace the labels of a conversation by the result of `change`, which gets the present labels."""
     _, number = owned(connection, accounts, conversation_id)
     (text,) = connection.execute("SELECT labels FROM conversations WHERE number = ?", (number,)).fetchone()
     labels = change(labels_of(text))

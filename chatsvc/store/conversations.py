@@ -63,7 +63,7 @@ def page(
     channel: str | None = None,
     after: Position | None = None,
 ) -> ConversationPage:
-    """Conversations by `last_message_at`, newest first. Of a bot, which the caller has checked to be its own, or of an account."""
+    """Read the conversations of an account or of one of its bots, which the caller has checked, by `last_message_at`, newest first."""
     channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
     position = after[:2] if after else (LAST, LAST)
     pages = _PAGES["n.account_id = ?1" if bot_id is None else "n.bot_id = ?2"]
@@ -153,7 +153,7 @@ def history(connection: Connection, conversation: ConversationKey, limit: int, s
 
 @writes
 def move_user(connection: Connection, bot_id: str, channel: str, before: str, after: str) -> None:
-    """Give a conversation to the name that its visitor has from now on, unless that name has one already."""
+    """Move a conversation from the user_id `before` to `after`, unless `after` has a conversation already."""
     for table, others in (("conversations", "bot_id = ?1"), ("unanswered_askers", "bot_id = ?1 AND o.question = t.question")):
         connection.execute(
             f"""
@@ -238,7 +238,7 @@ def walk(
 
 @reads
 def questions(connection: Connection, bot_id: str, limit: int) -> list[tuple[str, int]]:
-    """List the visitors' messages to a bot, each text once with its count. `limit` messages are read."""
+    """List the distinct texts of visitors' messages to a bot, each with its count. At most `limit` messages are read."""
     rows = connection.execute(
         """
         SELECT m.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number

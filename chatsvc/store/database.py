@@ -85,7 +85,7 @@ class ProcessNotices(Protocol):
         ...
 
     def listen(self, heard: Callable[[list[Any]], None], missed: Callable[[], None]) -> None:
-        """Hear the messages of others from now on. `missed` is called when some may have been lost, and at the beginning."""
+        """Call `heard` with each message of other processes. Call `missed` at the beginning and whenever messages may have been lost."""
         ...
 
 
@@ -109,14 +109,14 @@ class Database(ABC):
         """Set `fault` while the database cannot be used."""
 
     def check_usable(self, *, writes: bool = True) -> None:
-        """Raise StoreUnavailable while nothing can be read, or written."""
+        """Raise StoreUnavailable if the store cannot be read or, with `writes`, if it cannot be written."""
         if self.is_closed:
             raise StoreUnavailable("the store is closed")
         if writes and self.fault:
             raise StoreUnavailable(self.fault)
 
     async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
-        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. One that is quick waits for no long one."""
+        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. A quick unit does not wait for long units."""
         self.check_usable(writes=False)
         if not self.readers:
             return await self.writer.run(unit)
@@ -178,14 +178,14 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
 
 
 async def change_any(db: Database, find: str, values: Sequence[Any], change: str, change_values: Sequence[Any] | None = None) -> int:
-    """Run a statement if another one finds a row. Most times it finds none, and a write costs a sync of the disk. Return its row count."""
+    """Run the statement `change` if the query `find` returns a row, since a write costs a sync of the disk. Return its row count."""
     if not await db.read(lambda connection: connection.execute(find, values).fetchone()):
         return 0
     return await db.write(lambda connection: connection.execute(change, values if change_values is None else change_values).rowcount)
 
 
 async def until_written(write: Callable[[], Awaitable[None]], stops: Callable[[], bool], what: str) -> None:
-    """Write outcomes, again and again while the store cannot. Raises StoreUnavailable once the writer stops."""
+    """Call `write` until it succeeds. Raise StoreUnavailable if the store is unavailable and `stops` returns true."""
     while True:
         try:
             return await write()

@@ -53,7 +53,7 @@ def take_back(connection: Connection, count: DayCount) -> None:
 
 
 def note_response(connection: Connection, conversation: int, answered_at: int, operator_id: str | None = None) -> None:
-    """Count the time of a person's first words to a visitor who waits, if one does."""
+    """Count the response time of an operator's first message to a waiting visitor. Do nothing if no visitor waits."""
     row = connection.execute(
         "SELECT bot_id, waiting_since FROM conversations WHERE number = ? AND waiting_since IS NOT NULL", (conversation,)
     ).fetchone()
@@ -84,9 +84,9 @@ _COUNTS, _OF_ENTRIES, _OF_RESPONSES = (
 
 @reads
 def of_period(connection: Connection, account_id: str, bot_id: str | None, first: int, length: int) -> PeriodCounts:
-    """Sum up `length` milliseconds from `first` on, and as many before. Of one bot, or of all of the account.
+    """Sum up the `length` milliseconds from `first` on, and as many before, for one bot or for all bots of the account.
 
-    Entries are those of the last ENTRY_DAYS days: a bot has a count of each entry and day, which are the most by far.
+    Entries are counted for the last ENTRY_DAYS days only, since there is one count for each entry and day.
     """
     now = (account_id, bot_id, first, first + length)
     before = (account_id, bot_id, first - length, first)

@@ -137,7 +137,7 @@ def send_again(
 ) -> tuple[str, Sending | None] | None:
     """Record another attempt for an event, with `failed` only if the latest one failed. Return its id and the delivery.
 
-    Return None if nothing is recorded, as for an event that has gone with its account.
+    Return None if nothing is recorded, for instance if the event was deleted with its account.
     """
     row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
     standing = _standing(connection, row[1], terms.plans) if row else None

@@ -104,7 +104,7 @@ _DELETE = {
 
 @writes
 def expire(connection: Connection, table: str, before: int, now: int) -> set[str] | bool:
-    """Delete a batch of a table's rows that are older than `before`. Return False once none is left; of conversations, their accounts."""
+    """Delete a batch of a table's rows older than `before`. Return False once none is left. For conversations, return their accounts."""
     if table == "conversations":
         return _conversations(connection, before)
     # An idempotency record is of no use after a day, however long conversations are kept.
@@ -120,7 +120,7 @@ def expire(connection: Connection, table: str, before: int, now: int) -> set[str
 
 
 def _conversations(connection: Connection, before: int) -> set[str]:
-    """Erase from old conversations; return their accounts, none once no old conversation is left."""
+    """Erase a batch of old conversations and return their accounts. Return an empty set once no old conversation is left."""
     accounts: set[str] = set()
     old, room = connection.execute(_OLD["conversations"], (before, BATCH)).fetchall(), BATCH
     while old and room > 0:

@@ -62,7 +62,7 @@ class Counts(NamedTuple):
 
 
 def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
-    """Write an exchange within a unit; return what `record` returns, or TurnLost."""
+    """Write an exchange within a unit. Return TurnLost if its turn is not open any more, else the same as `record`."""
     exchange = x.exchange
     bot_id, channel = exchange.chatbot_id, exchange.channel
     balance = connection.execute(

@@ -111,7 +111,7 @@ def release(
 
 @writes
 def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation:
-    """Set a conversation aside as done: nobody waits in it, and nobody has it."""
+    """Set a conversation aside as done. Its visitor does not wait any more, and no operator has it."""
     conversation, number = owned(connection, accounts, conversation_id)
     check(conversation)
     return _free(connection, number, set_aside_at=max(settled_at, conversation.last_message_at), set_aside_until=None)

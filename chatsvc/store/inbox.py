@@ -54,7 +54,7 @@ _TEXT = (
 
 @reads
 def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: str | None = None) -> ResultPage[InboxItem]:
-    """Read requests of these accounts (None for all) that pass the filters and are behind `after`. In bounded work, newest first."""
+    """Read the requests of these accounts (None for all) that pass the filters, newest first, after `after`. The work is bounded."""
     bots = ONE_BOT if chosen.bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     source = _SOURCES["assignee" if chosen.assignee else "status" if chosen.status else "all"]
     owner, filters = (listed(accounts), chosen.bot_id), (chosen.status, chosen.assignee, chosen.kind)

@@ -30,7 +30,7 @@ _NOTE = f"""
 def note(connection: Connection, kind: str, bot_id: str, conversation: int | None, now: int, *, causes: int = 1, unless: str = "") -> None:
     """Queue notices for the operators who want them, within the unit that writes the cause.
 
-    Operators who want notices of the kind `unless` get none: they get that one.
+    Operators who want notices of the kind `unless` are left out, since they get that notice instead.
     """
     row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
     if row is not None:
@@ -38,9 +38,9 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
 
 
 def note_capture(connection: Connection, bot_id: str, conversation: int, request: Request, *, has_appointment: bool) -> None:
-    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead.
+    """Queue notices of a new request. Operators who want notices of appointments get one of its appointment instead.
 
-    Of an urgent one everybody gets a notice who wants either, at once.
+    If the request is urgent, all operators who want either kind get a notice of it, without the usual pause.
     """
     if request.urgent:
         note(connection, rules.URGENT, bot_id, conversation, request.created_at)

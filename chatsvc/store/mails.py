@@ -182,7 +182,7 @@ def _outgoing(connection: Connection, number: int) -> OutgoingMail:
 
 
 def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail. Answers belong to the one that failed for them: the conversation shows it."""
+    """Write the final outcome of a mail. The answers that it carries are linked to it, so that the conversation shows the outcome."""
     _claim_answers(connection, number)
     connection.execute(
         """
@@ -202,9 +202,9 @@ def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) 
 
 
 def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
-    """Let a mail that was surely not taken wait. Without a number, let all wait that are due: the server takes none.
+    """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails: the server accepts none.
 
-    One that was queued for the same operator or conversation while this one was being sent is taken up.
+    A mail that was queued meanwhile for the same operator or conversation is merged into this one.
     """
     later = connection.execute(
         """

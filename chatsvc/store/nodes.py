@@ -18,7 +18,7 @@ def orphaned(table: str) -> str:
 
 @writes
 def beat(connection: Connection, node: ServiceNode, *, removes: bool) -> list[str]:
-    """Note that a process lives. `removes`: remove those that have not been seen for too long, and return them."""
+    """Renew the row of a process. If `removes` is true, remove the processes that were not seen for too long, and return their ids."""
     note(connection, node)
     return remove_dead(connection) if removes else []
 
@@ -69,7 +69,7 @@ def living(connection: Connection) -> list[ServiceNode]:
 
 
 async def hold_lease(db: Database, name: str, node: str) -> bool:
-    """Take a lease that is free, or keep one's own. Return False if another process holds it."""
+    """Take a free lease, or renew the one that this process holds. Return False if another process holds it."""
 
     def holder(connection: Connection) -> str | None:
         row = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()

@@ -115,9 +115,9 @@ def _allowance(connection: Connection, account_id: str) -> Allowance | None:
 
 @reads
 def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
-    """Return those of the turns that are open.
+    """Return the open turns among `numbers`.
 
-    The value says whether no earlier turn of the conversation holds one up.
+    The value is true if the turn does not wait for an earlier turn of its conversation.
     """
     rows = connection.execute(
         f"SELECT t.number, {_OF_T} FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
@@ -128,13 +128,13 @@ def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
 
 @reads
 def in_line(connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
-    """Return those of the conversations that have an open turn."""
+    """Return the digests of the conversations that have an open turn."""
     return {digest for digest in digests if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (digest,)).fetchone()}
 
 
 @reads
 def joined(connection: Connection, number: int) -> tuple[bool, str | None]:
-    """Return whether a turn is open, and the outcome with which it has ended, if that is kept."""
+    """Return whether a turn is open, and the stored outcome of an ended turn, or None."""
     row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
     return (row[0] is None, row[1]) if row else (False, None)
 

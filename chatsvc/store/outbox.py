@@ -99,9 +99,9 @@ def settle(connection: Connection, number: int, delivery: str, error: str | None
 
 
 def put_back(connection: Connection, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
-    """Let a message that was surely not sent wait again. `error` says why; without one it was not tried in vain.
+    """Queue a message again that was certainly not sent. `error` is the reason; without it, the attempt does not count.
 
-    blocked: the queue, where its platform takes nothing at the moment: the ten minutes of all its messages begin.
+    blocked: the queue, if its platform accepts nothing at the moment. The ten minutes for all its messages begin then.
     """
     connection.execute(
         """

@@ -36,7 +36,7 @@ def address(connection: Connection, visitor: ConversationKey) -> PlatformAddress
 
 @reads
 def linked(connection: Connection, bot_id: str, user_id: str) -> list[str]:
-    """List the visitors who turned out to be the same person: a younger conversation has an address that led on to an older one."""
+    """List the user_ids of other conversations of the same person, found by an address that both conversations have had."""
     rows = connection.execute(
         f"""
         SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
@@ -79,7 +79,7 @@ def last_word_at(connection: Connection, conversation_id: str) -> int | None:
 
 @writes
 def reserve_send(connection: Connection, bot_id: str, month: str, limit: int | None) -> bool:
-    """Count a message that is about to be sent. False, without a count, where the month's limit is reached."""
+    """Count a message that is about to be sent. Return False and count nothing if the month's limit is reached."""
     connection.execute("INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", (bot_id, month))
     count = "UPDATE whatsapp_sends SET sent = sent + 1 WHERE bot_id = ?1 AND month = ?2 AND (?3 IS NULL OR sent < ?3)"
     return connection.execute(count, (bot_id, month, limit)).rowcount == 1
@@ -184,7 +184,7 @@ def _conversations(connection: Connection, bot_id: str, addresses: Sequence[Plat
 
 
 def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
-    """Let all addresses of a visitor lead to a conversation."""
+    """Link all addresses of a visitor to a conversation."""
     for kind, value in addresses:
         connection.execute(
             """
@@ -203,7 +203,7 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
 
 
 def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
-    """Let a new number lead to the conversation of the old one. The old one may be given to somebody else."""
+    """Link a new phone number to the conversation of the old number, which may belong to somebody else later."""
     numbers = _conversations(connection, bot_id, (*move.before, *move.after))
     if not numbers:
         return
@@ -219,7 +219,7 @@ def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> N
 
 
 def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
-    """Store the owner's own message, which takes the conversation over. Returns its user, None where it is known."""
+    """Store a message that the owner wrote by phone, which may take the conversation over. Return its user_id, or None if not stored."""
     m = addressed_message.message
     if _is_known(connection, m.digest) or connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
         return None

@@ -52,7 +52,7 @@ _CHANNELS = "CROSS JOIN json_each(?6) channel"
 
 
 def _of_the_team(index: str, condition: str) -> str:
-    """List the conversations of an index that has few of all accounts."""
+    """Make a query of conversations by an index that contains few conversations of all accounts."""
     return f"""
         SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_{index}
         WHERE {condition} AND {ACCOUNT_IN_SCOPE} AND {_CHOSEN} AND {_BEHIND}
@@ -60,7 +60,7 @@ def _of_the_team(index: str, condition: str) -> str:
 
 
 def _of_owners(owners: str, condition: str, index: str = "") -> str:
-    """List the first conversations of each owner."""
+    """Make a query of the first conversations of each owner."""
     return f"""
         SELECT c.last_message_at, c.number FROM {owners} CROSS JOIN conversations c ON c.number IN (
             SELECT c.number FROM conversations c{index} WHERE {condition} AND {_BEHIND}) {_IN_ORDER}
@@ -68,7 +68,7 @@ def _of_owners(owners: str, condition: str, index: str = "") -> str:
 
 
 def _of_accounts(accounts: str, index: str, condition: str) -> str:
-    """List the first conversations of each account by an index."""
+    """Make a query of the first conversations of each account by an index."""
     return _of_owners(accounts, f"{condition} AND c.account_id = o.id AND {_CHOSEN}", f" INDEXED BY conversations_{index}")
 
 

@@ -21,7 +21,7 @@ CHANGEABLE = frozenset({"last_seen_at", "address", "account_id", "to_show"})
 
 @writes
 def create(connection: Connection, session: OperatorSession, digest: bytes, password: str) -> bool:
-    """Write a session, and delete expired ones. Return False if password hash or second factor are no longer those it was made for."""
+    """Write a session, and delete expired ones. Return False if the password or the second factor has changed meanwhile."""
     # Else a password or second factor that changes meanwhile would leave a session behind that does not fit it.
     unchanged = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND CASE WHEN totp IS NULL THEN 1 ELSE 0 END = ?"
     if connection.execute(unchanged, (session.operator_id, password, session.verified)).fetchone() is None:
@@ -227,7 +227,7 @@ async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_
 
 @writes
 def passed(connection: Connection, attempt: SignInAttempt) -> None:
-    """Forget the failures of the attempt's own key. Of what others share, this attempt alone."""
+    """Delete all failures of the attempt's first key. Of its other keys, which others share, delete this attempt only."""
     _withdraw(connection, attempt)
     connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
 

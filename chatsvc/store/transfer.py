@@ -47,7 +47,7 @@ def _key(kind: str) -> str:
 
 
 def _window(kind: str) -> str:
-    """Make the statement for some records of the account ?1, behind the key from ?3 on. ?2 is the last number, or how many rows."""
+    """Make the query of a page of records of the account ?1, after the key in ?3 and following. ?2 is the last number or the row limit."""
     owner, key = _OF[kind].owner, _KEYS[kind]
     owned = "t.bot_id IN (SELECT id FROM bots WHERE account_id = ?1)" if owner == BOT else f"t.{owner} = ?1"
     if owner == CONVERSATION:

@@ -30,7 +30,7 @@ class ClientAddresses:
     def behind(self, proxy: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str]) -> str:
         """Return the rightmost forwarded address that is no trusted proxy's. A client may have written all left of it.
 
-        It is the proxy's own where its fields are unusable, and where both fields are present and disagree: a proxy sets one of them
+        Return the proxy's own address if its fields are unusable, or if both are present and disagree: a proxy sets one of them
         and may pass on its client's other one.
         """
         given = ((x_forwarded_for, _parse), (forwarded, _parse_element))

@@ -73,7 +73,7 @@ class ConnectionLimits:
         self._uncount(connection)
 
     def set_idle(self, connection: HttpConnection) -> None:
-        """Note that a connection is kept for its next request. It counts again."""
+        """Note that a connection waits for its next request. It counts as an unknown caller's connection again."""
         key = self._key_of.pop(connection, None)
         if key is not None:
             self._keys[key] -= 1

@@ -165,7 +165,7 @@ class HttpServer:
 
 
 def _is_clear(request: web.BaseRequest) -> bool:
-    """Report whether a head says one thing only. aiohttp takes HTTP/0.9, and some ambiguous lengths in requests for an upgrade."""
+    """Report whether a head is unambiguous. aiohttp accepts HTTP/0.9, and requests for an upgrade whose length is ambiguous."""
     if request.version not in (HttpVersion10, HttpVersion11):
         return False
     headers = request.headers

@@ -77,9 +77,9 @@ def _value(page: Page, setting: str, value: str) -> str:
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:
-    """Return kinds and ids of the records concerned, each once. The account stands by itself.
+    """Return the kinds and ids of the records concerned, each once, without the account.
 
-    A new one has the kind of its operation, such as `key.create`.
+    A new record has the kind of its operation, such as `key` for `key.create`.
     """
     named = {key: kind for kind, key in record.ids.items() if kind != "id"}
     new = [

@@ -75,7 +75,7 @@ async def ask_for_link(page: Page, fields: Fields) -> Response:
 
 @view("setup.html")
 async def show_setup(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values for the operator of a set-up link. A used, expired or wrong one is one and the same 404."""
+    """Return the values for the operator of a set-up link. A used, an expired and a wrong link give the same 404."""
     link = await sessions.find_link(page.services, page.params["token"])
     if link is None:
         raise HTTPNotFound

@@ -53,7 +53,7 @@ def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Seque
 
 
 def ceiling(value: float) -> float:
-    """Return a round number that is not smaller; 1 for nothing."""
+    """Return a round number that is at least the value; 1 if the value is 0."""
     if value <= 0:
         return 1.0
     power = 10.0 ** (len(str(int(value))) - 1)

@@ -142,6 +142,6 @@ class WhatsAppSender(PlatformPoster):
             log.info("bot %s: a message could not be marked as read: %s", self._channel.bot_id, str(fault) or "timeout")
 
     async def close(self) -> None:
-        """Drop the waiting receipts, then end the calls in flight."""
+        """Cancel the receipts, then end the calls in flight."""
         await background.cancel(*self._receipts)
         await super().close()

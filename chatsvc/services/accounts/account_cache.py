@@ -103,7 +103,7 @@ class AccountCache:
         return state.bots.get(bot_id or "") if state else None
 
     def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
-        """Report whether what is kept of an account holds at its present version; None where nobody else changes it.
+        """Return whether the cached account is still valid at `version`, or None if no other process can change it.
 
         If only the activity is newer, the account stays valid, but its counts are read again before their next use.
         """

@@ -40,7 +40,7 @@ class ExpiringMarks:
         return self._ends.get((conversation, who), 0.0) > asyncio.get_running_loop().time()
 
     def of(self, conversation: ConversationKey) -> list[str]:
-        """Return the people who have a mark in a conversation."""
+        """Return the people who have a mark (reading or typing) in a conversation."""
         return [who for marked, who in self._ends if marked == conversation and self.has(marked, who)]
 
 

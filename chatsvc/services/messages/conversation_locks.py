@@ -94,7 +94,7 @@ class ConversationLocks:
         await background.cancel(*self._ending, after_s=END_S)
 
     async def reserve(self, allowance: Allowance, turn: NewTurn, conversation: ConversationKey | None = None) -> HeldMessage | None:
-        """Hold one message of an allowance for a turn, None where none is left. Whoever holds it must `release` it.
+        """Reserve one message of an allowance for a turn; return None if none is left. The caller must `release` what it gets.
 
         conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
         Over several processes it raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone.
@@ -132,7 +132,7 @@ class ConversationLocks:
 
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
-        """Lock a conversation, first come, first served. A message that is held in the store stands in line since it was reserved.
+        """Lock a conversation, first come, first served. A message that is reserved in the store is in the queue since its reservation.
 
         `deadline` is a time of the event loop; raises Busy when it passes first.
         """

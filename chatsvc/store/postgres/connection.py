@@ -81,7 +81,7 @@ def is_local(address: PostgresTarget) -> bool:
 
 
 class _Flag(Dumper):
-    """Booleans are numbers, as in SQLite."""
+    """Dumper of booleans as numbers, as in SQLite."""
 
     oid = 20
 
@@ -90,7 +90,7 @@ class _Flag(Dumper):
 
 
 class _Integer(Int8Dumper):
-    """Numbers of up to 64 bits. SQLite's driver refuses greater ones in the same way."""
+    """Dumper of numbers of up to 64 bits. Greater numbers raise OverflowError, as in SQLite's driver."""
 
     def dump(self, obj: int) -> Buffer | None:
         if not -(1 << 63) <= obj < 1 << 63:
@@ -104,7 +104,7 @@ class _Truth(Loader):
 
 
 class _Number(Loader):
-    """Sums of whole numbers, which PostgreSQL makes `numeric`."""
+    """Loader of sums of whole numbers, which PostgreSQL returns as `numeric`."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data)

@@ -76,7 +76,7 @@ def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> tup
 
 
 def _first_rows(statement: str) -> str:
-    """Join a table with the first rows of each owner: PostgreSQL would ask for each row of the table whether it is among them."""
+    """Rewrite `IN (first rows of an owner)` as a lateral join, since PostgreSQL would test each row of the table."""
     while match := _MEMBERS.search(statement):
         end, (table, alias) = _closing(statement, match.end()), match.groups()
         rows = f"CROSS JOIN LATERAL ({statement[match.end() : end]}) {alias}_rows (number) JOIN {table} {alias} ON"
@@ -85,7 +85,7 @@ def _first_rows(statement: str) -> str:
 
 
 def _closing(statement: str, start: int) -> int:
-    """Return where the parenthesis closes that was opened just before `start`."""
+    """Return the index of the closing parenthesis for the one just before `start`."""
     depth, end = 1, start - 1
     while depth:
         end += 1
@@ -94,7 +94,7 @@ def _closing(statement: str, start: int) -> int:
 
 
 def _aggregate(statement: str, name: str, instead: str, empty: str) -> str:
-    """Rename an aggregate; without rows PostgreSQL's is NULL, SQLite's is empty."""
+    """Rename an aggregate, and replace NULL, its result without rows in PostgreSQL, by `empty` as in SQLite."""
     start = statement.find(f"{name}(")
     while start >= 0:
         end = _closing(statement, start + len(name) + 1) + 1

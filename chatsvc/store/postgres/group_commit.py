@@ -127,7 +127,7 @@ class PostgresDatabase(Database):
             await asyncio.wait([background.start("sign of life of PostgreSQL", self._ask())], timeout=BEAT_S)
 
     async def _ask(self) -> None:
-        """Ask the server for a sign of life. Where it hangs, the next beat finds the writer late."""
+        """Check that the server answers, and set or clear `fault`. If the server hangs, the next beat finds the writer late."""
         try:
             await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
         except StoreUnavailable as fault:
@@ -136,7 +136,7 @@ class PostgresDatabase(Database):
             self.fault = None
 
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
-        """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
+        """Return the threads in `late` whose sessions hang in the server. Raise StoreUnavailable if the server does not answer."""
         with connected(self._address, within_s=PROBE_S) as connection:
             connection.execute(_END_BLOCKING, (self._writer.backend, BLOCKS_S))
             waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
@@ -191,7 +191,7 @@ class PostgresDatabase(Database):
         await background.cancel(cutting)
 
     async def _cut_late(self) -> None:
-        """Cut the sessions whose work takes longer than a process that ends may take: most wait for an answer that does not come."""
+        """Cut the sessions whose work has taken longer than CLOSE_S, since most of them wait for an answer that does not come."""
         for thread in self._threads:
             if thread.busy_since is not None and time.monotonic() - thread.busy_since > CLOSE_S:
                 thread.interrupt()

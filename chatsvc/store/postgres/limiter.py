@@ -119,7 +119,7 @@ class SharedLimiter:
 def _count(
     connection: PostgresConnection, takes: Counter[_KeyMinute], accounts: dict[_KeyMinute, str], forget: int | None
 ) -> tuple[dict[_KeyMinute, tuple[int, AccountVersion]], int]:
-    """Add to the counts. Return them with the versions of the accounts, and the clock. `forget`: delete counts before this minute."""
+    """Add to the counts. Return them with the versions of the accounts, and the clock. Delete the counts before the minute `forget`."""
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]

@@ -80,7 +80,7 @@ class Writer(PostgresThread):
             raise StoreUnavailable(f"a newer version has taken over {self.address.name}")
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run all units in one transaction, with those that came while it waited for its turn. Return results and Failed in their order."""
+        """Run all units in one transaction, with those queued while it waited. Return results and Failed in the order of the units."""
 
         def run(connection: PostgresConnection) -> list[Any]:
             batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
@@ -135,7 +135,7 @@ class Writer(PostgresThread):
         return results
 
     def _took_place(self) -> bool:
-        """Ask for a commit in doubt. Return False if the server does not answer in time: the callers are refused."""
+        """Report whether a commit in doubt took place. Return False if the server does not answer in time."""
         deadline = time.monotonic() + RESOLVE_S
         while time.monotonic() < deadline:
             with suppress(StoreUnavailable), connected(self.address, within_s=PROBE_S, statement_s=PROBE_S) as again:

@@ -96,7 +96,7 @@ def open_writer(path: Path, key: MasterKey | None = None) -> sqlite3.Connection:
 
 
 def _check_is_not_replaced(path: Path) -> None:
-    """Raise StoreUnavailable where a restore was cut off after it had renamed the database. A new one would hide it."""
+    """Raise StoreUnavailable if a restore was interrupted after it renamed the database. A new database would hide the renamed one."""
     replaced = [] if path.exists() else sorted(file.name for file in path.parent.glob(f"{path.name}.replaced-*"))
     if replaced:
         raise StoreUnavailable(
