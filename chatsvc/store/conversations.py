@@ -63,7 +63,7 @@ def page(
     channel: str | None = None,
     after: Position | None = None,
 ) -> ConversationPage:
-    """Read the conversations of an account or of one of its bots, which the caller has checked, by `last_message_at`, newest first."""
+    """Read the conversations of an account, or of one of its bots, newest first. The caller has checked the bot."""
     channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
     position = after[:2] if after else (LAST, LAST)
     pages = _PAGES["n.account_id = ?1" if bot_id is None else "n.bot_id = ?2"]

@@ -84,7 +84,7 @@ _COUNTS, _OF_ENTRIES, _OF_RESPONSES = (
 
 @reads
 def of_period(connection: Connection, account_id: str, bot_id: str | None, first: int, length: int) -> PeriodCounts:
-    """Sum up the `length` milliseconds from `first` on, and as many before, for one bot or for all bots of the account.
+    """Sum up the `length` milliseconds from `first` on, and as many before. Count one bot, or all bots of the account.
 
     Entries are counted for the last ENTRY_DAYS days only, since there is one count for each entry and day.
     """

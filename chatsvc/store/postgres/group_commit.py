@@ -191,7 +191,7 @@ class PostgresDatabase(Database):
         await background.cancel(cutting)
 
     async def _cut_late(self) -> None:
-        """Cut the sessions whose work has taken longer than CLOSE_S, since most of them wait for an answer that does not come."""
+        """Cut the sessions whose work has taken longer than CLOSE_S. Most of them wait for an answer that does not come."""
         for thread in self._threads:
             if thread.busy_since is not None and time.monotonic() - thread.busy_since > CLOSE_S:
                 thread.interrupt()
