@@ -135,7 +135,7 @@ class WorkPool:
     """Bounded slots for long work, with a share for each account.
 
     Work waits in order of arrival, passing only that of accounts that have used their share. Work that waits is dropped when its caller
-    is cancelled; work in a thread holds its slot until it has really ended. What serves no account has no share but the pool.
+    is cancelled; work in a thread holds its slot until it has really ended. Work for no account is limited by the pool alone.
     """
 
     def __init__(self, slots: int, share: int) -> None:

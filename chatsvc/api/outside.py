@@ -74,7 +74,7 @@ class Outside:
         raise web.HTTPNotFound
 
     async def _calendar(self, request: web.Request) -> web.Response:
-        """Answer with a bot's appointments for a calendar program; a token that opens none is no path."""
+        """Answer with a bot's appointments for a calendar program, or with 404 if the token is unknown."""
         feed = await calendar.feed(self._services, request.match_info["token"])
         if feed is None:
             raise web.HTTPNotFound

@@ -77,8 +77,8 @@ class Acme:
 class Server:
     """Addresses of the listeners. `host` "" is every interface, `port` 0 any free port; `socket` is a path and replaces both.
 
-    `public_url` is how its callers reach it. `http` is where plain http is led to https, `hsts_s` for how long browsers are told
-    to speak https alone, `trusted_proxies` are believed when they say for whom they ask, and `dashboard` switches the pages on.
+    `public_url` is the address that callers use. `http` is the listener that redirects plain http to https, and `hsts_s` is for how long
+    browsers use https only. Forwarded addresses are accepted from `trusted_proxies` alone. `dashboard` switches the pages on.
     """
 
     host: str

@@ -43,7 +43,7 @@ def name_of(language: str, section: str, code: str) -> str:
 
 
 def closed(text: str) -> str:
-    """End within a text what its bidirectional control characters begin: it does not turn round what stands behind it."""
+    """Close the bidirectional control characters that a text leaves open. They must not change the order of the text after it."""
     ends: list[str] = []
     for control in _CONTROLS.findall(text):
         if control in _ENDS:

@@ -386,7 +386,7 @@ class View:
         return page.render(self.template, **{**await self.values(page, typed), **more})
 
     async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
-        """Show the page again with a refusal and with what was typed. Re-raises one about permission or a missing record."""
+        """Show the page again with a refusal and with what was typed. Re-raise refusals about a permission or a missing record."""
         status = 422 if refusal.code in self._codes else status_of(refusal)
         if status not in (422, 429):
             raise refusal

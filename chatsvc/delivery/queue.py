@@ -99,7 +99,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     @abstractmethod
     def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Row]:
-        """Read what is due, at most `room`, without what has one of the keys."""
+        """Read at most `room` due deliveries, leaving out those whose key is in `keys`."""
 
     @abstractmethod
     def mark(self, connection: Connection, lane: str, rows: list[Row]) -> list[Item]:

@@ -333,7 +333,10 @@ async def _with_bot(services: Services, caller: Caller, operation: Operation, ar
 async def _authorised(
     services: Services, scope: Scope, name: str, role: Role | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope]:
-    """Find the account concerned and those where the caller may perform the operation. Raises Refused, outside the scope as missing."""
+    """Return the account concerned, and the scope in which the caller may perform the operation.
+
+    Raises Refused; a record outside the caller's scope counts as missing.
+    """
     if role is None:
         return None, scope
     permitted, account_id = scope.at_least(role), None

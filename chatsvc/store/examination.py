@@ -21,10 +21,10 @@ class Examined(NamedTuple):
     """Result of an examination.
 
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
-    mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
-    and the fault that its platform has told. heard_channels: names of bots, channel, the time when the platform verified the callback,
-    and that of the last call or message. platform_channels: those whose tokens can be checked. team_fault: why the answers of the
-    team's group do not come.
+    mute: names of active bots that need knowledge to answer and have none. faulty_channels: bot, channel, and the fault that the
+    platform has reported. heard_channels: bot, channel, the time when the platform verified the callback, and the time of the
+    last call or message. platform_channels: channels whose tokens can be checked. team_fault: why the answers of the team's group do
+    not arrive.
     """
 
     problems: list[str]

@@ -73,9 +73,9 @@ class NoticeDetail(NamedTuple):
 class OutgoingMail(NamedTuple):
     """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
 
-    `language` is the recipient's, else that of the account's first bot, without an account of the first one of all; `created_at` is the
-    time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of the page on which the visitor
-    wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes.
+    `language` is the recipient's; if it is unknown, that of the account's first bot, or of the oldest bot if there is no account.
+    `created_at` is the time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of
+    the page on which the visitor wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes.
     """
 
     number: int

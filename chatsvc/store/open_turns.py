@@ -1,7 +1,8 @@
 """Turns being answered by several processes: each row holds allowance, conversation and Idempotency-Key.
 
-A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. One of a process that ended goes with
-that process, and then its exchange is not recorded any more. With one process all this is in memory, and the table is empty.
+A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. The rows of a
+process that has ended are deleted, and its exchanges are not recorded any more. With a single process all this is in memory, and the
+table is empty.
 """
 
 import json
@@ -54,7 +55,7 @@ class KnownKey(NamedTuple):
 
 
 class TurnLost(NamedTuple):
-    """The turn went with its process, which was taken for dead. Nothing was written."""
+    """The turn was deleted because its process was considered dead. Nothing was written."""
 
 
 @writes

@@ -1,8 +1,8 @@
 """Stores callbacks of messaging platforms. Also visitors' addresses there, and counts of the messages that bots send in a month.
 
 A callback's messages, echoes, delivery statuses and changed numbers are one transaction. An address, which is a phone number or a
-business-scoped id, leads to a conversation. Where two conversations turn out to be one person's, the older one goes on; the younger one
-keeps its messages and its address, which is not current any more.
+business-scoped id, leads to a conversation. If two conversations belong to the same person, the older one continues; the newer one
+keeps its messages and its address, which is no longer current.
 """
 
 import json

@@ -124,7 +124,7 @@ class ConnectionLimits:
                 return
 
     def _first_asking(self, share: str | None) -> HttpConnection | None:
-        """Return a waiting connection that has sent something, of those that wait longest."""
+        """Return the first of the longest-waiting connections that has sent something, or None."""
         return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
 
     def _stop_waiting(self, connection: HttpConnection) -> bool:

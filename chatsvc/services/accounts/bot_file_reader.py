@@ -39,7 +39,7 @@ class BotFileFault(NamedTuple):
 
 
 def values_of(value: object) -> tuple[Node, dict[int, str]]:
-    """Make the document of plain values. Returns it with the path of each line, such as `forms.quote.fields.0.name`."""
+    """Return the document as plain values, and the path of each line, such as `forms.quote.fields.0.name`."""
     paths: dict[int, str] = {}
 
     def node(value: object, path: str) -> Node:

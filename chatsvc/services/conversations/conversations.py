@@ -189,7 +189,7 @@ async def list_rows(
     """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
 
     Conversations that are set aside are left out, unless a status, a label or words ask for them. Without these the first page begins
-    with up to MOST_WAITING visitors who wait for a person, and as many that are back from a while; no page has them among the others.
+    with up to MOST_WAITING conversations that wait for a person, and up to as many whose snooze has ended; no page repeats these.
     """
     wanted = await _filter(services, caller, **filters)
     if wanted is None:

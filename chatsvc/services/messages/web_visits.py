@@ -137,10 +137,10 @@ class WebVisits:
             return message is not None
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
-        """Read the newest messages of a conversation, or those between two ids. None without a conversation.
+        """Read the newest messages of a conversation, or those between two ids. Return None if there is no conversation.
 
-        Messages of an operator count as delivered once a later call names them, or one behind them, as the last it has: whoever has
-        closed the page meanwhile has not read them. `types`: the visitor is typing.
+        Messages of an operator count as delivered once a later call names them, or a newer message, as the last that it has: a visitor
+        who has closed the page meanwhile has not read them. `types`: the visitor is typing.
         """
         services, key = self.services, widget.conversation(user_id)
         news = await stored.news(services.db, key, after, MOST_MESSAGES, before)

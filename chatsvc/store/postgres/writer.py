@@ -54,7 +54,7 @@ class Writer(PostgresThread):
         self._loop = asyncio.get_running_loop()
 
     def _open(self) -> PostgresConnection:
-        """Open the session. It takes up the work at first, and goes on after it broke."""
+        """Open the session, at the start and again after it broke."""
         connection = connect(self.address, writes=True, statement_s=STATEMENT_S)
         try:
             if self._has_entered:
