@@ -30,7 +30,7 @@ class AppointmentMove(NamedTuple):
 
     date: str
     time: str
-    at: int
+    instant: int
 
 
 class Announcement(NamedTuple):

@@ -17,7 +17,7 @@ class FailedDelivery(NamedTuple):
     attempt_id: str
     bot_id: str
     event: str
-    at: int
+    failed_at: int
     status_code: int | None
     error: str | None
 
@@ -27,7 +27,7 @@ class RefusedSite(NamedTuple):
 
     bot_id: str
     site: str
-    at: int
+    refused_at: int
 
 
 class MissedVisitor(NamedTuple):

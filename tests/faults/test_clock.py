@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from chatsvc.domain.limiter import Limiter
-from chatsvc.services.accounts import accounts, webhooks
+from chatsvc.services.accounts import accounts
 from tests.api.support import LIMIT, REMAINING, RESET
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.crash.books import disagreements
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 from tests.faults.support import told
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import CALL_ME, SAID, captures, settled
+from tests.webhooks.support import CALL_ME, SAID, captures, hook, settled
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 A_MINUTE = 5
@@ -148,13 +148,7 @@ async def test_what_is_captured_is_told_once_and_recorded_with_a_duration(
     caller: Caller, clock: FakeClock, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(
-        caller.app.services,
-        ADMIN,
-        bot=await caller.chatbot(),
-        url=f"https://127.0.0.1:{receiver.port}/",
-        events=("request.created",),
-    )
+    await hook(caller, receiver)
     recorded: list[dict[str, Any]] = []
     for sent, seconds in enumerate((0, *(seconds for jumps in JUMPS for seconds in jumps)), 1):
         clock.advance(seconds)

@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.services.accounts import accounts, webhooks
+from chatsvc.services.accounts import accounts
 from chatsvc.store.database import StoreUnavailable
 from tests.cli.support import one_line, run
 from tests.conftest import Answer, Caller, new_caller
@@ -22,7 +22,7 @@ from tests.faults.disks import Ballast, breakable_disk, make_read_only, small_di
 from tests.faults.support import told
 from tests.store.inspection import locked, query
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import CALL_ME, SAID, captures, settled
+from tests.webhooks.support import CALL_ME, SAID, captures, hook, settled
 
 pytestmark = pytest.mark.sqlite
 
@@ -84,13 +84,7 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     disk: Path, caller: Caller, engine: ScriptedEngine, receiver: Receiver, tmp_path: Path
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(
-        caller.app.services,
-        ADMIN,
-        bot=await caller.chatbot(),
-        url=f"https://127.0.0.1:{receiver.port}/",
-        events=("request.created",),
-    )
+    await hook(caller, receiver)
     ballast = Ballast(disk)
     answered, created = 0, ["Acme"]
     for round_ in range(2):

@@ -17,7 +17,7 @@ async def show(page: Page, _: Fields) -> dict[str, Any]:
     findings = [wording.finding(page.language, finding) for finding in examination.findings] if examination else []
     return {
         "system": await page.perform("system.show"),
-        "examined_at": examination.at if examination else None,
+        "examined_at": examination.examined_at if examination else None,
         "bad": sorted((finding for finding in findings if finding.state != "ok"), key=lambda finding: finding.state),
         "good": [finding for finding in findings if finding.state == "ok"],
         "backups": await page.perform("backup.list"),

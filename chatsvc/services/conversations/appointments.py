@@ -196,7 +196,7 @@ async def add(
     )
     move = _move(services, bot, None, date, time)
     assert move is not None  # noqa: S101  # there is no appointment before that has this time
-    appointment = Appointment(record_id, request, "confirmed", move.date, move.time, move.at, now)
+    appointment = Appointment(record_id, request, "confirmed", move.date, move.time, move.instant, now)
     opening = NewMessage(bot.account_id, bot.id, "api", f"appointment-{record_id}", "", record_id, now)
     await stored.add(services.db, opening, request, appointment)
     return await find(services, caller, record=record_id)

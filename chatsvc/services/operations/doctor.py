@@ -46,7 +46,7 @@ WHOLE = Extent()
 class Examination(NamedTuple):
     """The findings of an examination, and when it was made in Unix milliseconds."""
 
-    at: int
+    examined_at: int
     findings: list[Finding]
 
     @property
@@ -77,7 +77,7 @@ async def run(services: Services, _: Caller) -> Examination:
 async def show(services: Services, _: Caller) -> Examination | None:
     """Show the latest examination, None before the first. Older than FRESH_MS, a new one begins, without connections and database check."""
     cache = services.part(ExaminationCache)
-    is_fresh = cache.latest is not None and services.clock() - cache.latest.at < FRESH_MS
+    is_fresh = cache.latest is not None and services.clock() - cache.latest.examined_at < FRESH_MS
     if not is_fresh and (cache.task is None or cache.task.done()):
         cache.task = background.start("examination of the installation", _refresh(services))
     return cache.latest
