@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chatsvc.domain.times import local_day
 from tests import tables
 from tests.postgres import is_sqlite
 from tests.store.inspection import query
@@ -20,6 +21,8 @@ STRFTIME = """
 
 # Each pair says the same thing in two ways; the second way counts what is really there.
 AGREEMENTS = tables.rows("crash/agreements")
+DAY_COUNTS = "SELECT bot_id, day, sum(times) FROM day_counts WHERE name = 'answered' GROUP BY 1, 2"
+USED = "SELECT bot_id, timezone, u.created_at FROM usage_records u JOIN bots ON bots.id = bot_id"
 
 
 def disagreements(database: Path) -> list[str]:
@@ -42,6 +45,10 @@ def disagreements_in(rows: Callable[[str], Rows]) -> list[str]:
         counts, counted = rows(statement), rows(other)
         if counts != counted:
             faults.append(f"{name}: {set(counts) ^ set(counted)}")
+    answered = Counter({(bot, day): int(times) for bot, day, times in rows(DAY_COUNTS)})
+    used = Counter((bot, local_day(created_at, zone)) for bot, zone, created_at in rows(USED))
+    if answered != used:
+        faults.append(f"counts of each local day and usage records: {answered - used} {used - answered}")
     spoken_in: dict[int, list[str]] = {}
     for number, role in rows("SELECT conversation, role FROM messages ORDER BY number"):
         spoken_in.setdefault(number, []).append(role)
