@@ -13,8 +13,8 @@ TODAY = {
     "GET /chatbots": (15, 45),
     "message without a model": (50, 251),
     "message with a model": (44, 167),
-    "form of the dashboard": (39, 155),
-    "key create": (31, 102),
+    "form of the dashboard": (39, 147),
+    "key create": (31, 101),
 }
 AIR = 1.1
 

@@ -11,11 +11,24 @@ from aiohttp import typedefs, web
 from aiohttp.web import Request, Response
 
 from chatsvc.dashboard import browsers, responses
-from chatsvc.dashboard.page import ACCOUNT_ACCESS, CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, REFRESH, Access, Handler, Page
+from chatsvc.dashboard.page import (
+    ACCOUNT_ACCESS,
+    CODE_PATH,
+    DEFAULT_ZONE,
+    HOME_PATH,
+    LOGIN_PATH,
+    REFRESH,
+    Access,
+    Handler,
+    Page,
+    retry,
+    status_of,
+)
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.responses import with_query
 from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
+from chatsvc.dashboard.wording import sentence
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services
@@ -114,17 +127,22 @@ class Dashboard:
             return page.fail(fault.status)
         except Refused as fault:
             page.info.error = fault.code
-            return responses.redirect(LOGIN_PATH) if fault.code == "session_needed" else page.fail_with(fault)
+            if fault.code == "session_needed":
+                return responses.redirect(LOGIN_PATH)
+            status = status_of(fault)
+            # Missing records and missing pages read the same.
+            return page.fail(status, None if status == 404 else sentence(page.language, fault), retry(fault))
         finally:
-            page.close()
+            if page.fields is not None:
+                page.fields.close()
 
     async def _choose_account(self, page: Page) -> None:
         """Determine the account of the page; raises Refused for a record outside the operator's scope."""
-        if not page.is_signed_in or page.signed_in is None:
+        if page.signed_in is None or not page.is_signed_in:
             return
-        scope, chosen = page.caller.scope, page.session.account_id
-        record = next(((kind, name) for kind, name in page.params.items() if administration.is_owned(kind)), None)
-        page.has_record = record is not None
+        services, scope = self._services, page.caller.scope
+        kind = next(filter(administration.is_owned, page.params), None)
+        page.has_record = kind is not None
         wanted = None
         # A link chooses an account, or a form was made for one. Another tab may have chosen another one since.
         if page.request.method in ("GET", "HEAD"):
@@ -132,19 +150,19 @@ class Dashboard:
         elif not page.has_record and page.access in ACCOUNT_ACCESS:
             wanted = (await page.form()).optional("account")
         if wanted is not None:
-            await sessions.choose_account(self._services, page.signed_in, wanted)
+            await sessions.choose_account(services, page.signed_in, wanted)
         refreshed = page.request.headers.get(REFRESH, "")
-        if scope.includes(refreshed) and await self._services.account_cache.account(refreshed) is not None:
+        if scope.includes(refreshed) and await services.account_cache.account(refreshed) is not None:
             wanted = refreshed
-        owner = await sessions.account_of(self._services, scope, *record) if record else None
-        chosen = owner or wanted or chosen
-        page.accounts = await sessions.choices(self._services, scope, chosen)
-        ids = [account.id for account in page.accounts]
-        page.account_id = chosen if chosen in ids else next(iter(ids), None)
-        if page.account_id is not None:
-            page.timezone = page.operator.timezone or await sessions.timezone(self._services, page.account_id) or DEFAULT_ZONE
-        if record is not None and owner is None:
-            raise administration.missing(*record)
+        owner = await sessions.account_of(services, scope, kind, page.params[kind]) if kind else None
+        chosen = owner or wanted or page.session.account_id
+        page.accounts = await sessions.choices(services, scope, chosen)
+        page.account_id = chosen if chosen in page.accounts else next(iter(page.accounts), None)
+        state = await services.account_cache.account(page.account_id) if page.account_id else None
+        first_bot = next(iter(state.bots.values()), None) if state else None
+        page.timezone = page.operator.timezone or (first_bot.timezone if first_bot else DEFAULT_ZONE)
+        if kind and owner is None:
+            raise administration.missing(kind, page.params[kind])
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault as a page."""

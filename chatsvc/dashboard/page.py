@@ -12,7 +12,6 @@ from aiohttp.web import Request, Response
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats, responses, wording
-from chatsvc.dashboard.fields import NO_FIELDS, Fields, whole_number
 from chatsvc.dashboard.responses import local, put_cookie, with_query
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
@@ -26,7 +25,7 @@ from chatsvc.domain.times import MINUTE_MS
 from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions
-from chatsvc.web.forms import UNKNOWN_SENDER, FormLimits, read_form
+from chatsvc.web.forms import NO_FIELDS, UNKNOWN_SENDER, Fields, FormLimits, read_form, whole_number
 from chatsvc.web.requests import INFO
 
 DEFAULT_ZONE = "Europe/Istanbul"
@@ -121,10 +120,10 @@ class Page:
         self.is_refresh = REFRESH in request.headers
         self.account_id: str | None = None
         self.has_record = False
-        self.accounts: Sequence[Account] = ()
+        self.accounts: Mapping[str, Account] = {}
         self.timezone = DEFAULT_ZONE
         self.has_times = False
-        self._fields: Fields | None = None
+        self.fields: Fields | None = None
         self.faults: Mapping[str, str] = {}
         self._is_bound = self._is_refused_form = self._has_focus = False
         self._refused_filters: Refused | None = None
@@ -136,9 +135,9 @@ class Page:
             return Role.ADMINISTRATOR if self.is_signed_in and self.operator.admin else None
         return self.caller.scope.role(self.account_id)
 
-    @cached_property
+    @property
     def account(self) -> Account | None:
-        return next((account for account in self.accounts if account.id == self.account_id), None)
+        return self.accounts.get(self.account_id or "")
 
     def may_see(self, access: Access) -> bool:
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
@@ -191,20 +190,15 @@ class Page:
 
         A form that was made for another account than that of the record in the path raises `account_not_found`.
         """
-        if self._fields is None:
+        if self.fields is None:
             limits = (limits or FormLimits()) if self.is_signed_in else UNKNOWN_SENDER
-            self._fields = Fields(await read_form(self.request, limits))
-            account = self._fields.text("account")
+            self.fields = await read_form(self.request, limits)
+            account = self.fields.text("account")
             # A form of a page about an account may act in that account alone.
             self._is_bound = self.access in ACCOUNT_ACCESS and bool(account)
             if self.has_record and self._is_bound and account != self.account_id:
                 raise refusals.account_not_found(account=account)
-        return self._fields
-
-    def close(self) -> None:
-        """Close the uploads of the form."""
-        if self._fields is not None and self._fields.form.uploads:
-            self._fields.form.__exit__()
+        return self.fields
 
     def require_confirmation(self, operation: str, fields: Fields) -> None:
         """Check the field `yes` of what cannot be undone; raises `confirmation_needed`. Whom the operation refuses is not asked."""
@@ -236,11 +230,6 @@ class Page:
         """Render the error page of a status; `detail` replaces its sentence."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
         return self.render("error.html", status=status, more=more, title=title, sentence=text)
-
-    def fail_with(self, fault: Refused) -> Response:
-        """Render the error page of a refusal. Missing records and missing pages read the same."""
-        status = status_of(fault)
-        return self.fail(status, None if status == 404 else sentence(self.language, fault), _retry(fault))
 
     def _context(self) -> dict[str, Any]:
         language, zone = self.language, self.timezone
@@ -365,7 +354,7 @@ def status_of(fault: Refused) -> int:
     return 404 if code.endswith("_not_found") else 422
 
 
-def _retry(fault: Refused) -> list[tuple[str, str]]:
+def retry(fault: Refused) -> list[tuple[str, str]]:
     return [("Retry-After", str(fault.facts["retry_after"]))] if "retry_after" in fault.facts else []
 
 
@@ -392,7 +381,7 @@ class View:
             raise refusal
         page.faults = faults_of(page.language, refusal)
         values = {**await self.values(page, typed), "fault": sentence(page.language, refusal), **more}
-        return page.render(self.template, status=status, more=_retry(refusal), **values)
+        return page.render(self.template, status=status, more=retry(refusal), **values)
 
     async def conflict(self, page: Page, changed: Mapping[str, str], typed: Fields) -> Response:
         """Show the page again, whose fields somebody else has changed meanwhile; beside each stands what it is now.

@@ -5,7 +5,6 @@ from datetime import date
 from typing import Any
 
 from chatsvc.dashboard import formats
-from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
 from chatsvc.domain.captures import InboxItem
@@ -13,6 +12,7 @@ from chatsvc.domain.models import APPOINTMENT_STATUSES, REQUEST_STATUSES, WAITIN
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 FIELDS = ("status", "note", "assignee", "date", "time", "text", "tell")
 TONES = {"new": "info", "pending": "info", "in_progress": "warn", "confirmed": "good", "done": "good", "delivered": "good", "failed": "bad"}

@@ -1,5 +1,7 @@
 """Table of the reasons for which operations are refused. Each is a code with facts, for which front ends have sentences."""
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple
 
@@ -30,27 +32,24 @@ class RefusalCode(NamedTuple):
         return Refused(self.code, **facts)
 
 
-class Faults:
+@dataclass
+class Faults(AbstractContextManager["Faults"]):
     """Collector of refusals of several values, so that they can be raised at once. It is the context manager of each check."""
 
-    def __init__(self) -> None:
-        self._refusals: list[Refused] = []
-
-    def __enter__(self) -> None:
-        """Begin a check."""
+    refusals: list[Refused] = field(default_factory=list)
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, traceback: TracebackType | None) -> bool:
         """Store a refusal that the check has raised, and suppress the exception."""
         if isinstance(fault, Refused):
-            self._refusals.append(fault)
+            self.refusals.append(fault)
         return isinstance(fault, Refused)
 
     def refuse(self) -> None:
         """Raise the collected refusals: a single one as it is, more than one as `several`."""
-        if len(self._refusals) > 1:
-            raise several(faults=[{"code": fault.code, "facts": fault.facts} for fault in self._refusals])
-        if self._refusals:
-            raise self._refusals[0]
+        if len(self.refusals) > 1:
+            raise several(faults=[{"code": fault.code, "facts": fault.facts} for fault in self.refusals])
+        if self.refusals:
+            raise self.refusals[0]
 
 
 CODES: dict[str, RefusalCode] = {}

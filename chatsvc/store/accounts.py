@@ -57,6 +57,20 @@ def page(
 
 
 @reads
+def choices(connection: Connection, accounts: Accounts, chosen: str | None, limit: int) -> dict[str, Account]:
+    """Read the first accounts by id, oldest first, and the chosen one."""
+    among = f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
+    rows = connection.execute(
+        f"""
+        SELECT * FROM ({among} ORDER BY created_at, id LIMIT ?3) page UNION SELECT * FROM ({among} AND id = ?2) page
+        ORDER BY created_at, id
+        """,
+        (listed(accounts), chosen, limit),
+    )
+    return {row[0]: Account(*row) for row in rows}
+
+
+@reads
 def count(connection: Connection, accounts: Accounts) -> int:
     """Count the accounts among `accounts` (None for all)."""
     statement = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"

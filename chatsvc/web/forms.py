@@ -4,13 +4,14 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import IO, Self
+from typing import IO
 from urllib.parse import parse_qsl
 
 import multipart  # type: ignore[import-untyped]
 from aiohttp import web
 from multidict import MultiDict
 
+from chatsvc.domain.targets import with_https
 from chatsvc.web.bodies import DEFAULT_TIMEOUT_S, UNCOUNTED, chunks, read_body
 from chatsvc.web.faults import BadForm
 
@@ -45,21 +46,60 @@ class Upload:
 
 
 @dataclass
-class SubmittedForm:
-    """The fields of a form in their order, and its uploads by field name. Use as a context manager: it closes the uploads."""
+class Fields:
+    """Fields of one submitted form in their order, and its uploads by field name. A missing field reads as an empty one."""
 
     values: MultiDict[str] = field(default_factory=MultiDict)
     uploads: MultiDict[Upload] = field(default_factory=MultiDict)
 
-    def __enter__(self) -> Self:
-        return self
+    def text(self, name: str) -> str:
+        """Return a field without white space around it."""
+        return self.raw(name).strip()
 
-    def __exit__(self, *_: object) -> None:
+    def raw(self, name: str) -> str:
+        """Return a field as it was typed, with the line breaks of Unix. Passwords, long texts."""
+        value: str = self.values.get(name, "")
+        return value.replace("\r\n", "\n")
+
+    def optional(self, name: str) -> str | None:
+        """Return a field, or None if it is empty."""
+        return self.text(name) or None
+
+    def number(self, name: str) -> int | None:
+        """Return a whole number. None for an empty field, -1 for anything else: operations refuse it with their range."""
+        text = self.text(name)
+        number = whole_number(text)
+        return -1 if text and number is None else number
+
+    def address(self, name: str) -> str:
+        """Return a web address; one that was typed without a scheme is taken for https."""
+        return with_https(self.text(name))
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of a field that may come several times, such as check boxes."""
+        return list(self.values.getall(name, []))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.uploads)
+
+    def close(self) -> None:
+        """Close the uploads."""
         for upload in self.uploads.values():
             upload.file.close()
 
 
-async def read_form(request: web.Request, limits: FormLimits) -> SubmittedForm:
+NO_FIELDS = Fields()
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number of at most 15 digits; return None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
+
+
+async def read_form(request: web.Request, limits: FormLimits) -> Fields:
     """Read a form; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken. An upload without a name was left empty and is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
     if kind == MULTIPART:
@@ -73,11 +113,11 @@ async def read_form(request: web.Request, limits: FormLimits) -> SubmittedForm:
         raise BadForm("the fields cannot be decoded") from None
     if max(map(len, chain(*pairs)), default=0) > limits.field_size:
         raise BadForm("a field is too long")
-    return SubmittedForm(MultiDict(pairs))
+    return Fields(MultiDict(pairs))
 
 
-async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> SubmittedForm:
-    form = SubmittedForm()
+async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> Fields:
+    form = Fields()
     try:
         parser = multipart.PushMultipartParser(
             boundary, max_segment_count=limits.fields, max_header_size=limits.header_size, max_segment_size=limits.size, strict=True
@@ -88,10 +128,10 @@ async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: For
                 for event in parser.parse(chunk):
                     parts.add(event)
     except (multipart.MultipartError, UnicodeDecodeError) as fault:
-        form.__exit__()
+        form.close()
         raise BadForm(type(fault).__name__) from None
     except BaseException:
-        form.__exit__()
+        form.close()
         raise
     return form
 
@@ -99,7 +139,7 @@ async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: For
 class _Parts:
     """Collects the parser's events. The head of a part, its bytes, and None at its end."""
 
-    def __init__(self, form: SubmittedForm, limits: FormLimits) -> None:
+    def __init__(self, form: Fields, limits: FormLimits) -> None:
         self._form = form
         self._limits = limits
         self._name = ""

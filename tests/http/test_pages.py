@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+from contextlib import closing
 from io import BytesIO
 
 import pytest
@@ -20,7 +21,7 @@ LIMITS = FormLimits(size=2_000_000, fields=10, field_size=1000, timeout_s=1.0)
 
 async def show_form(request: web.Request) -> web.Response:
     """Tell what a form holds."""
-    with await read_form(request, LIMITS) as form:
+    with closing(await read_form(request, LIMITS)) as form:
         uploads = [
             (name, upload.filename, upload.content_type, upload.size, hashlib.sha256(upload.file.read()).hexdigest())
             for name, upload in form.uploads.items()

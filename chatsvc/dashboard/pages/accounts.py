@@ -4,10 +4,10 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES
 from chatsvc.services.accounts.accounts import NO_PLAN
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 DEFAULT_PLAN = "enterprise"
 SETTINGS = ("name", "plan", "status", "messages_limit", "credits")

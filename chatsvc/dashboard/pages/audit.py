@@ -34,7 +34,7 @@ async def show(page: Page) -> Response:
     filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("since", "actor", "act")}
     account = None if page.operator.admin else page.account_id
     listed = await page.listed("audit", everywhere=True, account=account, limit=50, after=page.query.get("after"), **filters)
-    accounts = {account.id: account.name for account in page.accounts}
+    accounts = {account.id: account.name for account in page.accounts.values()}
     bots, team = {}, {}
     if page.account_id is not None:
         bots = {bot.id: bot.name for bot in (await records.bots_of(page)).values()}

@@ -5,13 +5,13 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
-from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.channels import DEFAULT_COLOR, WEB, is_dark
 from chatsvc.domain.models import Bot
 from chatsvc.services.conversations.conversation_view import last_question
 from chatsvc.services.messages import web_visits
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "decision": ""}
 

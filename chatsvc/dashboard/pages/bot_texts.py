@@ -6,12 +6,13 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc import translations
-from chatsvc.dashboard.fields import Fields, changed_since, version_of
 from chatsvc.dashboard.page import Page, form, view
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import bot_files
+from chatsvc.web.forms import Fields
 
 # Situations with the beginnings of their sentences' names; the longest beginning counts.
 SITUATIONS: Mapping[str, tuple[str, ...]] = {

@@ -4,15 +4,15 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields, changed_since, version_of
 from chatsvc.dashboard.page import Page, act, form, view
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.knowledge_files.decoding import decode
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
-from chatsvc.web.forms import FormLimits
+from chatsvc.web.forms import Fields, FormLimits
 
 NEW = ("name", "model", "language", "country", "timezone", "description")
 FIRST_PLACE = {
@@ -161,7 +161,7 @@ async def apply(page: Page) -> Response:
     bot_id, fields = page.params["bot"], await page.form(FILE_LIMITS)
     text, name = fields.raw("text"), "bot.yaml"
     try:
-        for upload in fields.uploads():
+        for upload in fields.uploads.getall("file", []):
             text, name = decode(upload.filename, upload.file.read()), upload.filename
         if "yes" not in fields:
             compared = await page.perform("bot.compare", bot=bot_id, file=name, text=text)

@@ -6,12 +6,12 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, MOST_LOGO, WEB, is_color, is_dark
 from chatsvc.domain.targets import with_https
 from chatsvc.services.accounts.channels import callback_url
 from chatsvc.services.messages import web_visits
+from chatsvc.web.forms import Fields
 
 PATH = "/bots/{bot}/channels"
 LOOKS = ("title", "color", "position", "launcher", "theme", "privacy_url")
@@ -80,8 +80,8 @@ async def put(page: Page, fields: Fields) -> Response:
     else:
         given = {**{look: fields.text(look) for look in LOOKS}, "privacy_url": fields.address("privacy_url")}
         given["sites"] = [site if site == ANY_LINK else with_https(site) for site in _sites(fields)]
-        if uploads := fields.uploads("logo"):
-            given["logo"] = b64encode(uploads[0].file.read(MOST_LOGO + 1)).decode()
+        if "logo" in fields.uploads:
+            given["logo"] = b64encode(fields.uploads["logo"].file.read(MOST_LOGO + 1)).decode()
         elif "no_logo" in fields:
             given["logo"] = ""
     channel = await page.perform("channel.set", bot=page.params["bot"], channel=name, **given)

@@ -9,7 +9,6 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import formats, records, responses
-from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, form, status_of, view
 from chatsvc.dashboard.responses import with_query
 from chatsvc.domain import shapes
@@ -20,6 +19,7 @@ from chatsvc.services.conversations import conversation_team
 from chatsvc.services.conversations.conversation_view import ShownConversation, ShownMessage
 from chatsvc.services.conversations.conversations import MOST_WAITING, ConversationRow
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 _FILTERS = ("q", "bot", "channel", "status", "label", "after")
 _SNOOZES = ("hours", "tomorrow", "monday")

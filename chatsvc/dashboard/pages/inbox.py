@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 from aiohttp.web import Response
 
 from chatsvc.dashboard import calendar_grid, formats, records
-from chatsvc.dashboard.fields import NO_FIELDS, Fields
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import times
 from chatsvc.domain.captures import InboxItem
 from chatsvc.services.conversations.captures import STATUSES
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
 _ADDED = ("bot", "date", "time", "name", "phone", "email", "message")

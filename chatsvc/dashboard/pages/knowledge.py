@@ -7,7 +7,6 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields, whole_number
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.folding import fold
@@ -18,7 +17,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.knowledge import MOST_PIECES, Piece, Pieces, joined
-from chatsvc.web.forms import FormLimits
+from chatsvc.web.forms import Fields, FormLimits, whole_number
 
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
@@ -72,7 +71,7 @@ def filtered(entries: Sequence[Entry], q: str, source: str | None = None) -> lis
 
 def files_of(fields: Fields) -> list[tuple[str, bytes]]:
     """Return the uploads, or the pasted text as a file."""
-    files = [(one_line(upload.filename)[:_MOST_NAME], upload.file.read(MAX_BYTES + 1)) for upload in fields.uploads()]
+    files = [(one_line(upload.filename)[:_MOST_NAME], upload.file.read(MAX_BYTES + 1)) for upload in fields.uploads.getall("file", [])]
     text = fields.raw("text")
     if text.strip():
         name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or "pasted.md"
@@ -111,7 +110,7 @@ async def refuse_files(page: Page, refusal: Refused, fields: Fields) -> Response
 
     def lines() -> list[dict[str, Any]]:
         lines: dict[str, list[str]] = {}
-        for upload in fields.uploads():
+        for upload in fields.uploads.getall("file", []):
             upload.file.seek(0)
             text = upload.file.read(MAX_BYTES).decode("utf-8-sig", "replace")
             lines[one_line(upload.filename)[:_MOST_NAME]] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

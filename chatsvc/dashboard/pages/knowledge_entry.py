@@ -8,13 +8,14 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
-from chatsvc.dashboard.fields import NO_FIELDS, Fields, changed_since, version_of
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.pages import knowledge
+from chatsvc.dashboard.versions import changed_since, version_of
 from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.services.conversations.conversation_view import last_question
+from chatsvc.web.forms import NO_FIELDS, Fields
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")

@@ -4,12 +4,12 @@ from typing import Any
 
 from aiohttp.web import HTTPNotFound, Response
 
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import HOME_PATH, LOGIN_PATH, Page, form, view
 from chatsvc.dashboard.responses import local
 from chatsvc.domain import passwords
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.team import operators, sessions
+from chatsvc.web.forms import Fields
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:

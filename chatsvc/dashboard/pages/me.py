@@ -4,11 +4,11 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import operators, passwords
 from chatsvc.domain.operators import LANGUAGES, NO_NOTICE
 from chatsvc.services.team import credentials
+from chatsvc.web.forms import Fields
 
 PATH = "/me"
 SECOND_FACTOR = "/me#second-factor"

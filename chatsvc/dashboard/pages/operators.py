@@ -5,10 +5,10 @@ from urllib.parse import quote
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import HOME_PATH, Page, act, form, view
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
 from chatsvc.services.team import operators
+from chatsvc.web.forms import Fields
 
 PATH = "/operators"
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.pages.knowledge_entry import PREVIEW
 from chatsvc.domain import refusals
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.services.knowledge.sites import ShownSite
+from chatsvc.web.forms import Fields
 
 SHOWN = 100  # pages of a site on one page
 PATH = "/bots/{bot}/knowledge/sites"

@@ -5,10 +5,10 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import wording
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.mails import SENT, STATES
 from chatsvc.services.operations.doctor import Examination
+from chatsvc.web.forms import Fields
 
 
 @view("system.html")

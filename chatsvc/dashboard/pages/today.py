@@ -3,10 +3,10 @@
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
-from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page, form
 from chatsvc.domain import knowledge_findings, opening_hours
 from chatsvc.services.team.today import FOR_DEVELOPERS, Today
+from chatsvc.web.forms import Fields
 
 WAITING_PATH = "/waiting"
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from aiohttp.web import Response
 
 from chatsvc.dashboard import formats
-from chatsvc.dashboard.fields import whole_number
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
 from chatsvc.domain.plans import Usd
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
+from chatsvc.web.forms import whole_number
 
 DEFAULT_DAYS = 30
 COUNTS = ("answered", "unanswered", "handed_over", "requests", "appointments", "up")

@@ -6,12 +6,12 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard import records
-from chatsvc.dashboard.fields import Fields, whole_number
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import DAY_MS, without_fraction
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, AttemptDetail, Webhook
+from chatsvc.web.forms import Fields, whole_number
 
 RESENT = 20  # events sent again by one form, since its page waits for their answers
 EVENTS = (*SUBSCRIBED, TEST)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from chatsvc.domain import operators, passwords, refusals, times
+from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller, Scope
 from chatsvc.domain.mails import PASSWORD
 from chatsvc.domain.models import Account
@@ -213,25 +213,14 @@ def _common() -> frozenset[str]:
 MOST = 50
 
 
-async def choices(services: Services, scope: Scope, chosen: str | None) -> list[Account]:
-    """List the first accounts of a scope, oldest first. The chosen one is added if it is still there."""
-    accounts = [account for account, _ in await stored_accounts.page(services.db, scope.accounts, times.month(services.clock()), MOST)]
-    if chosen is None or any(account.id == chosen for account in accounts) or not scope.includes(chosen):
-        return accounts
-    state = await services.account_cache.account(chosen)
-    return [*accounts, state.account] if state else accounts
+async def choices(services: Services, scope: Scope, chosen: str | None) -> dict[str, Account]:
+    """Return the first accounts of a scope by id, oldest first, and the chosen one if it is still there."""
+    return await stored_accounts.choices(services.db, scope.accounts, chosen, MOST)
 
 
 async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:
     """Look up the account of a record inside a scope. Return None if there is no such record."""
     return await owners.account_of(services.db, kind, record_id, scope.accounts)
-
-
-async def timezone(services: Services, account_id: str) -> str | None:
-    """Return the time zone of an account's first bot; None without bots."""
-    state = await services.account_cache.account(account_id)
-    bots = sorted(state.bots.values(), key=lambda bot: (bot.created_at, bot.id)) if state else []
-    return bots[0].timezone if bots else None
 
 
 async def seal_to_show(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
