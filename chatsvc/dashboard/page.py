@@ -298,7 +298,7 @@ class Page:
 
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
         """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
-        self._is_refused_form = path == self.path if is_refused is None else is_refused
+        self._is_refused_form = path.partition("?")[0] == self.path if is_refused is None else is_refused
 
     def fault_of(self, name: str) -> str | None:
         """Return the fault of a field of the form that the template has begun last."""

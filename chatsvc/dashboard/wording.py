@@ -23,6 +23,8 @@ _REFUSALS = {
     "model": "tier_unknown",
     "plan": "plan_unknown",
     "status": "status_unknown",
+    "date": "date_unknown",
+    "time": "time_unknown",
     "email": "email_invalid operator_exists",
     "role": "role_missing role_unknown",
     "password": "password_too_short password_too_long password_common password_is_email",

@@ -12,7 +12,7 @@ from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operat
 from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s, network
 from chatsvc.domain.passwords import counted as counted_keys
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Database, assign, change_any, reads, writes
+from chatsvc.store.database import Connection, Cursor, Database, assign, change_any, reads, writes
 from chatsvc.store.operators import find_in, link_in
 
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
@@ -33,13 +33,13 @@ def create(connection: Connection, session: OperatorSession, digest: bytes, pass
 @reads
 def find(connection: Connection, digest: bytes) -> SignedIn | None:
     """Find a session by the digest of its token, whether or not it has expired."""
-    return _signed_in(connection, "digest", digest)
+    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE digest = ?", (digest,)))
 
 
 @reads
 def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
     """Find a session by its id, whether or not it has expired."""
-    return _signed_in(connection, "id", session_id)
+    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE id = ?", (session_id,)))
 
 
 @writes
@@ -183,12 +183,12 @@ def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> 
 
 
 def _session(row: Sequence[Any]) -> OperatorSession:
-    session = OperatorSession(*row)
-    return session._replace(verified=bool(session.verified))
+    session_row = OperatorSession(*row)
+    return session_row._replace(verified=bool(session_row.verified))
 
 
-def _signed_in(connection: Connection, column: str, value: str | bytes) -> SignedIn | None:
-    row = connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE {column} = ?", (value,)).fetchone()
+def _signed_in(connection: Connection, rows: Cursor) -> SignedIn | None:
+    row = rows.fetchone()
     operator = find_in(connection, row[1]) if row else None
     return SignedIn(_session(row), operator) if operator else None
 

@@ -381,9 +381,13 @@ async def test_an_appointment_is_added_moved_and_assigned_in_the_calendar(site: 
     day = "/inbox?view=day&day=2026-12-03"
     typed: dict[str, Any] = {"date": "2026-12-03", "time": "10:00", "name": "Ada", "phone": "nobody", "email": "", "message": "Colour"}
     assert (await editor.submit(day, "appointment.add", **typed)).refuses(kept="Colour")
+    # A browser shows none of these in the fields themselves.
+    typed["phone"] = ""
+    assert "99:99" in (await editor.submit(day, "appointment.add", **{**typed, "time": "99:99"})).faults()["time"]
+    assert "tomorrow" in (await editor.submit(day, "appointment.add", **{**typed, "date": "tomorrow"})).faults()["date"]
     answer = await editor.submit(day, "appointment.add", **{**typed, "phone": "0212 000 11 22"})
     assert (answer.path, answer.text.count("Ada")) == (f"{day}&done=saved", 1)
-    again = await editor.submit(day, "appointment.add", **{**typed, "phone": "", "name": "Mert", "time": "10:15"})
+    again = await editor.submit(day, "appointment.add", **{**typed, "name": "Mert", "time": "10:15"})
     assert again.text.count("Overlap") == 2
     assert "More appointments than can be served at once: Thursday 10:00, Thursday 10:15" in again.text
     appointments = (await site.do("appointment.list", bot=site.mine.bot)).items
@@ -396,6 +400,7 @@ async def test_an_appointment_is_added_moved_and_assigned_in_the_calendar(site: 
     assert "Overlap" not in columns.text
     assert all(name in columns.text for name in ("Editor", "Nobody"))
     assert (await editor.submit(record, "appointment.set", date="2020-01-01")).status == 422
+    assert "99:99" in (await editor.submit(record, "appointment.set", time="99:99")).faults()["time"]
     assert (await editor.get("/inbox/nothing")).status == 404
     shown = await owner.submit(day, "appointment.calendar")
     assert "/calendar/" in shown.secrets()[0]
