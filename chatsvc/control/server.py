@@ -16,7 +16,7 @@ from aiohttp import web
 
 from chatsvc.control.client import FAULTY, REFUSED, SOCKET, encoded
 from chatsvc.control.rendering import RENDERERS, rendered
-from chatsvc.domain import refusals, shapes
+from chatsvc.domain import paging, refusals, shapes
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
 from chatsvc.local_user import caller_of
@@ -30,6 +30,8 @@ MOST = 1 << 28  # bytes of a request
 GRACE_S = 0.2  # for a command that has connected and not yet asked when the service stops
 OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
+LARGEST = 2**53 - 1  # whole numbers above it are not exact in every reader of JSON
+_LIMITS = frozenset({"limit", "message_limit"})
 
 
 class ControlServer:
@@ -104,6 +106,10 @@ class ControlServer:
             declared = signature.parameters.get(name)
             if not _fits(value, inspect.formatannotation(declared.annotation) if declared else _SETTINGS.get(name, "str | None")):
                 raise refusals.argument_of_wrong_type(argument=name)
+            if type(value) is int and abs(value) > LARGEST:
+                raise refusals.number_out_of_range(field=name, most=LARGEST)
+            if name in _LIMITS and value < 1:
+                raise refusals.count_out_of_range(field=name, most=paging.MOST)
         try:
             return rendered(operation, await perform(self._services, caller, operation, arguments))
         except Refused:
@@ -119,9 +125,9 @@ class ControlServer:
 _LISTS = dict.fromkeys(("list", "Sequence", "tuple"), list)
 # A bot is named by its id.
 _TYPES: dict[str, type[Any]] = {"str": str, "Bot": str, "int": int, "bool": bool, "dict": dict, "None": type(None), **_LISTS}
-# Types of what use-cases take as `**settings`, `**changes` and `**filters`; the others are texts.
+# Types of what use-cases take as `**settings`; the others are texts.
 _SETTINGS = {
-    **dict.fromkeys(("ask_back", "captured", "hand_off"), "bool | None"),
+    **dict.fromkeys(("ask_back", "hand_off"), "bool | None"),
     **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), "int | None"),
     "sites": "list[str] | None",
     **dict.fromkeys(("closed", "forms", "suggestions", "tests", "texts"), "object"),  # read as those of a bot's file
@@ -133,7 +139,7 @@ def _fits(value: Any, annotation: str) -> bool:
     for alternative in annotation.strip("'").split(" | "):
         name, _, items = alternative.partition("[")
         kind = _TYPES.get(name.rpartition(".")[2], object)
-        if isinstance(value, kind) and not (kind is int and (isinstance(value, bool) or not -(2**63) <= value < 2**63)):
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return kind is not list or all(isinstance(item, _TYPES.get(items.partition("[")[0].rstrip("]"), object)) for item in value)
     return False
 

@@ -235,6 +235,7 @@ restore_over_newer = _code("restore_over_newer", "folder", "database", "changed_
 operation_unknown = _code("operation_unknown", "operation")
 argument_not_unicode = _code("argument_not_unicode")
 request_unreadable = _code("request_unreadable")
+argument_unknown = _code("argument_unknown", "argument")
 argument_of_wrong_type = _code("argument_of_wrong_type", "argument")
 folder_held = _code("folder_held", "folder")
 store_unavailable = _code("store_unavailable", "fault")

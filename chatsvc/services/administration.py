@@ -41,6 +41,7 @@ class Operation(NamedTuple):
     an operation of the dashboard on the operator's own session and settings.
     `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
     editor may give although the operation needs a higher role, `own` those that each operator may give about himself or herself.
+    `compares` is true if the audit log gets the settings before and after (see audit_changes.py).
     """
 
     use_case: str
@@ -49,6 +50,7 @@ class Operation(NamedTuple):
     records: tuple[str, ...] = ()
     editable: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    compares: bool = False
 
     def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         module, _, name = self.use_case.rpartition(".")
@@ -68,7 +70,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "account.create": Operation("accounts.accounts.create", CHANGE, ADMINISTRATOR),
     "account.list": Operation("accounts.accounts.list_all", LOOK, OWNER),
     "account.show": Operation("accounts.accounts.show", LOOK, OWNER, ("account",)),
-    "account.set": Operation("accounts.accounts.change", CHANGE, ADMINISTRATOR, ("account",)),
+    "account.set": Operation("accounts.accounts.change", CHANGE, ADMINISTRATOR, ("account",), compares=True),
     "account.delete": Operation("accounts.accounts.delete", CHANGE, ADMINISTRATOR, ("account",)),
     "account.export": Operation("accounts.transfer.take_out", EXPORT, ADMINISTRATOR, ("account",)),
     "account.import_begin": Operation("accounts.transfer.begin", CHANGE, ADMINISTRATOR),
@@ -77,18 +79,18 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.create": Operation("accounts.bots.create", CHANGE, OWNER, ("account",)),
     "bot.list": Operation("accounts.bots.list_all", LOOK, READER, ("account",)),
     "bot.show": Operation("accounts.bots.show", LOOK, READER, ("bot",)),
-    "bot.set": Operation("accounts.bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE),
-    "closed.add": Operation("accounts.bot_files.close", CHANGE, EDITOR, ("bot",)),
-    "closed.remove": Operation("accounts.bot_files.reopen", CHANGE, EDITOR, ("bot",)),
+    "bot.set": Operation("accounts.bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE, compares=True),
+    "closed.add": Operation("accounts.bot_files.close", CHANGE, EDITOR, ("bot",), compares=True),
+    "closed.remove": Operation("accounts.bot_files.reopen", CHANGE, EDITOR, ("bot",), compares=True),
     "bot.export": Operation("accounts.bot_files.take_out", EXPORT, READER, ("bot",)),
-    "bot.apply": Operation("accounts.bot_files.apply", CHANGE, OWNER, ("bot",)),
+    "bot.apply": Operation("accounts.bot_files.apply", CHANGE, OWNER, ("bot",), compares=True),
     "bot.sync": Operation("accounts.bot_sync.sync", CHANGE, OWNER, ("account",)),
     "bot.compare": Operation("accounts.bot_files.compare", LOOK, OWNER, ("bot",)),
     "bot.try": Operation("messages.trials.say", LOOK, READER, ("bot",)),
     "bot.activate": Operation("accounts.bots.activate", CHANGE, OWNER, ("bot",)),
     "bot.deactivate": Operation("accounts.bots.deactivate", CHANGE, OWNER, ("bot",)),
     "bot.delete": Operation("accounts.bots.delete", CHANGE, OWNER, ("bot",)),
-    "channel.set": Operation("accounts.channels.put", CHANGE, OWNER, ("bot",)),
+    "channel.set": Operation("accounts.channels.put", CHANGE, OWNER, ("bot",), compares=True),
     "channel.list": Operation("accounts.channels.list_all", LOOK, READER, ("bot",)),
     "channel.pause": Operation("accounts.channels.pause", CHANGE, OWNER, ("bot",)),
     "channel.resume": Operation("accounts.channels.resume", CHANGE, OWNER, ("bot",)),
@@ -134,7 +136,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "unanswered.list": Operation("knowledge.unanswered.page", LOOK, READER, ("bot",)),
     "unanswered.answer": Operation("knowledge.unanswered.answer", EXPORT, EDITOR, ("bot",)),
     "unanswered.add": Operation("knowledge.unanswered.add_to", CHANGE, EDITOR, ("bot", "entry")),
-    "webhook.set": Operation("accounts.webhooks.put", CHANGE, OWNER, ("bot",)),
+    "webhook.set": Operation("accounts.webhooks.put", CHANGE, OWNER, ("bot",), compares=True),
     "webhook.show": Operation("accounts.webhooks.show", LOOK, OWNER, ("bot",)),
     "webhook.rotate": Operation("accounts.webhooks.rotate", CHANGE, OWNER, ("bot",)),
     "webhook.remove": Operation("accounts.webhooks.remove", CHANGE, OWNER, ("bot",)),
@@ -149,9 +151,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "backup.list": Operation("operations.backups.list_all", LOOK, ADMINISTRATOR),
     "backup.read": Operation("operations.backups.read", EXPORT, ADMINISTRATOR),
     "request.list": Operation("conversations.captures.list_requests", LOOK, READER, ("bot",)),
-    "request.set": Operation("conversations.appointments.set_request", CHANGE, EDITOR, ("request",)),
+    "request.set": Operation("conversations.appointments.set_request", CHANGE, EDITOR, ("request",), compares=True),
     "appointment.list": Operation("conversations.captures.list_appointments", LOOK, READER, ("bot",)),
-    "appointment.set": Operation("conversations.appointments.set_appointment", CHANGE, EDITOR, ("appointment",)),
+    "appointment.set": Operation("conversations.appointments.set_appointment", CHANGE, EDITOR, ("appointment",), compares=True),
     "appointment.add": Operation("conversations.appointments.add", CHANGE, EDITOR, ("bot",)),
     "appointment.calendar": Operation("conversations.calendar.show", CHANGE, OWNER, ("bot",)),
     "inbox.find": Operation("conversations.appointments.find", LOOK, READER),
@@ -193,7 +195,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "audit": Operation("operations.system.list_acts", LOOK, OWNER, ("account",)),
     "operator.add": Operation("team.operators.add", CHANGE, OWNER, ("account",)),
     "operator.list": Operation("team.operators.list_all", LOOK, OWNER, ("account",)),
-    "operator.set": Operation("team.operators.change", CHANGE, OWNER, ("account",), own=_OWN),
+    "operator.set": Operation("team.operators.change", CHANGE, OWNER, ("account",), own=_OWN, compares=True),
     "operator.link": Operation("team.operators.link", CHANGE, OWNER),
     "operator.sessions": Operation("team.operators.sessions", LOOK, OWNER),
     "operator.remove": Operation("team.operators.remove", CHANGE, OWNER),
@@ -249,7 +251,7 @@ def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
 
 
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Perform an operation and return the use-case's result.
+    """Perform an operation and return the use-case's result. It gets the record of a bot in place of the bot's id.
 
     Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses.
     """
@@ -263,7 +265,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     ids = {kind: value for kind in RECORDS if isinstance(value := arguments.get(kind), str) and _UUID.fullmatch(value)}
     act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, ids, own=role is None)
     try:
-        account_id, permitted = await _authorised(services, caller.scope, name, role, arguments)
+        account_id, permitted, bot = await _authorised(services, caller.scope, name, role, arguments)
     except Refused as fault:
         if operation.effect in (CHANGE, EXPORT):
             # A missing record belongs to no account.
@@ -271,12 +273,14 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
             await audit.record(services.db, act._replace(account_id=within, outcome="refused"))
         raise
     background.ACCOUNT.set(account_id or caller.actor.id)
-    act, narrowed = act._replace(account_id=account_id), caller._replace(scope=permitted)
+    act, caller = act._replace(account_id=account_id), caller._replace(scope=permitted)
+    if bot is not None:
+        arguments = {**arguments, "bot": bot}
 
     if operation.effect is CHANGE:
         # A caller who goes meanwhile leaves no half of a change behind.
-        return await asyncio.shield(_change(services, narrowed, operation, act, arguments))
-    result = await operation.function()(services, narrowed, **await _with_bot(services, narrowed, operation, arguments))
+        return await asyncio.shield(_change(services, caller, operation, act, arguments))
+    result = await operation.function()(services, caller, **arguments)
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))
     elif operation.effect is ENTER:
@@ -296,8 +300,8 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
     act = act._replace(number=await audit.record(services.db, act), outcome="failed")
     before: Mapping[str, str] = {}
     try:
-        arguments = await _with_bot(services, caller, operation, arguments)
-        before = await audit_changes.settings_of(services, caller, act.operation, arguments)
+        if operation.compares:
+            before = await audit_changes.settings_of(services, caller, act.operation, arguments)
         result = await operation.function()(services, caller, **arguments)
         if isinstance(result, Unchanged):
             await audit.forget(services.db, act.number)
@@ -305,6 +309,8 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
         else:
             account_id, ids = _new_records(result)
             act = act._replace(account_id=act.account_id or account_id, ids={**act.ids, **ids}, outcome="done")
+            if isinstance(result, Bot):
+                arguments = {**arguments, "bot": result}  # the changed one, for the comparison below
     except Refused:
         act = act._replace(outcome="refused")
         raise
@@ -321,25 +327,16 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
     return result
 
 
-async def _with_bot(services: Services, caller: Caller, operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace the id of a bot by the bot, for the use-case; raises `bot_not_found`."""
-    if "bot" not in operation.records or arguments.get("bot") is None:
-        return arguments
-    from chatsvc.services.accounts import bots
-
-    return {**arguments, "bot": await bots.resolve(services, caller, arguments["bot"])}
-
-
 async def _authorised(
     services: Services, scope: Scope, name: str, role: Role | None, arguments: Mapping[str, Any]
-) -> tuple[str | None, Scope]:
-    """Return the account concerned, and the scope in which the caller may perform the operation.
+) -> tuple[str | None, Scope, Bot | None]:
+    """Return the account concerned, the scope in which the caller may perform the operation, and the bot that is named.
 
     Raises Refused; a record outside the caller's scope counts as missing.
     """
     if role is None:
-        return None, scope
-    permitted, account_id = scope.at_least(role), None
+        return None, scope, None
+    permitted, account_id, bot = scope.at_least(role), None, None
     if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
         raise refusals.forbidden(operation=name, role=role.name.lower())
     for kind in OPERATIONS[name].records:
@@ -351,8 +348,12 @@ async def _authorised(
             raise missing(kind, record_id)
         if owner is not None and not permitted.includes(owner):
             raise refusals.forbidden(operation=name, role=role.name.lower())
+        if kind == "bot":
+            bot = await services.account_cache.bot(owner, record_id)
+            if bot is None:
+                raise missing(kind, record_id)
         account_id = account_id or owner
-    return account_id or permitted.only_account, permitted
+    return account_id or permitted.only_account, permitted, bot
 
 
 def _new_records(result: Any) -> tuple[str | None, dict[str, str]]:

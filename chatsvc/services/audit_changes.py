@@ -8,7 +8,7 @@ from chatsvc.domain import profiles
 from chatsvc.domain.actors import Caller, SettingChange
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts, bots, channels
+from chatsvc.services.accounts import accounts, channels
 from chatsvc.services.services import Services
 from chatsvc.store import operators
 
@@ -21,13 +21,13 @@ _LEFT_OUT = frozenset(
 
 
 async def settings_of(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that an operation may change, by path such as "texts.thanks.tr"; none if the record is missing."""
+    """Return the settings that an operation may change, by path such as "texts.thanks.tr", or none if the record is missing."""
     record: Mapping[str, Any] = {}
     try:
         match operation:
             case "bot.set" | "bot.apply" | "closed.add" | "closed.remove":
-                settings = (await bots.resolve(services, caller, arguments["bot"].id))._asdict()
-                record = {**settings, "profile": None, **profiles.values_of(profiles.load(settings["profile"]))}
+                bot = arguments["bot"]
+                record = {**bot._asdict(), "profile": None, **profiles.values_of(profiles.load(bot.profile))}
             case "account.set":
                 record = (await accounts.show(services, caller, account=arguments["account"])).account._asdict()
             case "operator.set":

@@ -234,6 +234,7 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
 
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_ends_in_time(fresh: Site) -> None:
     account = fresh.account()
+    bot = fresh.bot(account).encode()
     with fresh.serve() as serving:
         for operation, raw, packing, status, code in (
             ("account.list", b"nonsense", "", client.FAULTY, "request_unreadable"),
@@ -246,11 +247,26 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_e
             ("account.list", b'{"limit": true}', "", client.REFUSED, "argument_of_wrong_type"),
             ("knowledge.search", b'{"bot": "x", "questions": ["a", 5]}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.show", b'{"bot": ["x"]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.list", b'{"limit": 9223372036854775808}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.list", b'{"limit": 9223372036854775808}', "", client.REFUSED, "number_out_of_range"),
+            ("account.set", b'{"account": "x", "credits": -9223372036854775809}', "", client.REFUSED, "number_out_of_range"),
+            ("account.list", b'{"limit": 0}', "", client.REFUSED, "count_out_of_range"),
+            ("conversation.show", b'{"conversation": "x", "message_limit": -1}', "", client.REFUSED, "count_out_of_range"),
+            ("conversation.list", b'{"nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
+            ("request.set", b'{"request": "x", "nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
+            ("appointment.set", b'{"appointment": "x", "nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
+            ("bot.create", b'{"name": "x", "nonsense": "x"}', "", client.REFUSED, "argument_unknown"),
+            ("bot.create", b'{"name": "x", "sites": []}', "", client.REFUSED, "argument_unknown"),
+            ("bot.create", b'{"name": "x", "created_at": "x"}', "", client.REFUSED, "argument_unknown"),
+            ("bot.set", b'{"bot": "%s", "nonsense": "x"}' % bot, "", client.REFUSED, "argument_unknown"),
+            ("bot.set", b'{"bot": "%s", "monthly_limit": 5}' % bot, "", client.REFUSED, "argument_unknown"),
+            ("channel.set", b'{"bot": "%s", "channel": "web", "nonsense": "x"}' % bot, "", client.REFUSED, "channel_setting_unfitting"),
             ("knowledge.add", b'{"bot": "x", "files": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.set", b'{"bot": "x", "greeting": 5}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.set", b'{"bot": "x", "hand_off": "yes"}', "", client.REFUSED, "argument_of_wrong_type"),
             ("account.create", b'{"name": "\\ud800"}', "", client.FAULTY, "argument_not_unicode"),
+            ("account.create", b'{"name": "\xed\xa0\x80"}', "", client.FAULTY, "argument_not_unicode"),
+            ("account.create", b'{"\\udfff": "x"}', "", client.FAULTY, "argument_not_unicode"),
+            ("account.%ED%A0%80", b"{}", "", client.REFUSED, "operation_unknown"),
             ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
             ("session.create", b"{}", "", client.REFUSED, "operation_unknown"),  # those on a session are the dashboard's
             ("bot.set", b'{"bot": "x", "active = 0, name": "1"}', "", client.REFUSED, "bot_not_found"),

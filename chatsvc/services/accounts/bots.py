@@ -20,6 +20,7 @@ from chatsvc.store import owners
 MOST_INSTRUCTIONS = 20_000
 _MINUTES, MOST_MINUTES = frozenset({"hand_off_wait", "hand_off_return", "appointment_minutes"}), 1440
 MOST_AT_ONCE = 100
+_NO_TEXTS = _MINUTES | {"appointments_at_once", "active", "ask_back", "hand_off"}
 _TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000, "address": 300}
 _PHONE = re.compile(r"\+?[\d \u00a0()./-]{3,40}")
 
@@ -49,6 +50,8 @@ def _checked(tiers: Collection[str] | None, name: str, value: object) -> object:
     if name == "appointments_at_once" and (not isinstance(value, int) or not 1 <= value <= MOST_AT_ONCE):
         raise refusals.count_out_of_range(field=name, most=MOST_AT_ONCE)
     if not isinstance(value, str):
+        if name not in _NO_TEXTS:
+            raise refusals.argument_unknown(argument=name)
         return value
     if name == "name":
         return plain_text(value, "bot.name")
@@ -75,7 +78,7 @@ def _word(tiers: Collection[str] | None, name: str, text: str) -> str | None:
             return None if text == "none" else text
         case "fallback":
             raise refusals.fallback_invalid(fallback=text)
-    raise KeyError(name)
+    raise refusals.argument_unknown(argument=name)
 
 
 def _country(value: str) -> str:

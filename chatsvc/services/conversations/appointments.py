@@ -37,7 +37,9 @@ async def set_appointment(
     time: str | None = None,
     tell: str | None = None,
     text: str | None = None,
-    **changes: str | None,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
 ) -> InboxItem:
     """Change status, day and time of an appointment, or the note and assignee that it shares with its request. See set_request.
 
@@ -46,8 +48,8 @@ async def set_appointment(
     """
     moves = date is not None or time is not None
     change = CaptureChange()
-    if not moves or any(changes.values()):
-        change = await captures.checked(services, caller, "appointment", appointment, **changes)
+    if not moves or status or note or assignee:
+        change = await captures.checked(services, caller, "appointment", appointment, status, note, assignee)
     item = await find(services, caller, record=appointment)
     bot = await bots.resolve(services, caller, item.bot_id)
     move = _move(services, bot, item.appointment, date, time) if moves else None
@@ -61,9 +63,17 @@ async def set_appointment(
     return await find(services, caller, record=appointment)
 
 
-async def set_request(services: Services, caller: Caller, *, request: str, **changes: str | None) -> Request:
+async def set_request(
+    services: Services,
+    caller: Caller,
+    *,
+    request: str,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> Request:
     """Change a request's `status`, `note` or `assignee` (an e-mail address); its appointment gets the status that goes with it."""
-    change = await captures.checked(services, caller, "request", request, **changes)
+    change = await captures.checked(services, caller, "request", request, status, note, assignee)
     item = await inbox.find(services.db, caller.scope.accounts, request)
     if item is None or item.request.id != request:
         raise refusals.request_not_found(request=request)

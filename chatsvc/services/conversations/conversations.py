@@ -66,19 +66,23 @@ async def list_all(
     services: Services,
     caller: Caller,
     *,
+    bot: Bot | None = None,
+    channel: str | None = None,
+    q: str | None = None,
+    captured: bool = False,
     handling: str | None = None,
     missed: bool = False,
     limit: int = paging.DEFAULT,
     after: str | None = None,
-    **filters: Any,
 ) -> ResultPage[Conversation]:
-    """List the conversations of one bot, or of the caller's scope, newest first. `filters` are those of `_filter` but for the status.
+    """List the conversations of one bot, or of the caller's scope, newest first. `_filter` describes the other filters.
 
     handling: "waiting" or "operator". missed: only those to which nobody came in time. Such a page may be short although more follow.
     """
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    wanted = await _filter(services, caller, status=MISSED if missed else handling, **filters)
+    status = MISSED if missed else handling
+    wanted = await _filter(services, caller, bot=bot, channel=channel, q=q, captured=captured, status=status)
     if wanted is None:
         return ResultPage([], None)
     page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, paging.clamped(limit), after)
