@@ -7,7 +7,7 @@ table is empty.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import errors
@@ -16,19 +16,18 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads, writes
 
 IDEMPOTENCY_MS = DAY_MS
-# Whether no earlier turn of the conversation of {0} is open. The sum hides the index of the numbers, which PostgreSQL may take else: it
-# leads through all turns that have ended since the last vacuum.
-_IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = {0}.place AND e.number + 0 < {0}.number)"
-_OF_NEW, _OF_T = _IS_FIRST.format("open_turns"), _IS_FIRST.format("t")
+# Whether no earlier turn of the conversation is open. The sum hides the index of the numbers, which PostgreSQL may take else: it leads
+# through all turns that have ended since the last vacuum.
+_IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = open_turns.place AND e.number + 0 < open_turns.number)"
 # How long the outcome of a failed turn is kept for those who have joined it.
 OUTCOME_MS = 60_000
 
 
 class NewTurn(NamedTuple):
-    """A turn to open at `at`, by the process `node`, which ConversationLocks fills in.
+    """A turn to open, by the process `node`, which ConversationLocks fills in.
 
-    account_id: None where it needs no account. month: that of the message whose allowance it holds; None where it holds none.
-    conversation: digest of the conversation for which it waits in line; None where it is not in line.
+    `month` is that of the message whose allowance it holds; without a message, it and `account_id` are None. `conversation` is the
+    digest of the conversation for which it waits in line, or None.
     """
 
     account_id: str | None
@@ -61,24 +60,28 @@ class TurnLost(NamedTuple):
 @writes
 def begin(connection: Connection, turn: NewTurn) -> OpenedTurn | KnownKey | None:
     """Open a turn, unless its key is known. Return None if its account has no message left; raises `account_not_found`."""
-    if turn.account_id is not None:
-        allowance = _allowance(connection, turn.account_id)
-        if allowance is None:
-            raise errors.account_not_found()
-        known = _known(connection, turn) if turn.key is not None else None
-        if known is not None:
-            return known
-        if turn.month is not None and allowance.reserve(turn.month) is None:
-            return None
+    allowance = _allowance(connection, turn.account_id)
+    if allowance is None:
+        raise errors.account_not_found()
+    known = _known(connection, turn) if turn.key is not None else None
+    if known is not None:
+        return known
+    return _open(connection, turn) if allowance.reserve(turn.month or "") else None
+
+
+def _open(connection: Connection, turn: NewTurn) -> OpenedTurn:
     number, is_first = connection.execute(
         f"""
-        INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) RETURNING number, {_OF_NEW}
+        INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?, ?, ?, ?, ?, ?) RETURNING number, {_IS_FIRST}
         """,
         (turn.node, turn.account_id, turn.month, turn.conversation, turn.key, turn.fingerprint),
     ).fetchone()
     if not is_first:
         connection.execute("UPDATE open_turns SET awaited = 1 WHERE awaited = 0 AND place = ?", (turn.conversation,))
     return OpenedTurn(number, bool(is_first))
+
+
+open_in_line = writes(_open)  # a turn that has no message, and only waits for its conversation
 
 
 def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
@@ -95,7 +98,7 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
     return KnownKey(*row) if row else None
 
 
-def _allowance(connection: Connection, account_id: str) -> Allowance | None:
+def _allowance(connection: Connection, account_id: str | None) -> Allowance | None:
     """Read the counts of an account, with what its open turns hold. Return None if it is gone."""
     row = connection.execute(
         """
@@ -115,16 +118,10 @@ def _allowance(connection: Connection, account_id: str) -> Allowance | None:
 
 
 @reads
-def in_order(connection: Connection, numbers: Iterable[int]) -> dict[int, bool]:
-    """Return the open turns among `numbers`.
-
-    The value is true if the turn does not wait for an earlier turn of its conversation.
-    """
-    rows = connection.execute(
-        f"SELECT t.number, {_OF_T} FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-        (json.dumps(list(numbers)),),
-    )
-    return {number: bool(is_first) for number, is_first in rows}
+def is_first(connection: Connection, number: int) -> bool | None:
+    """Return whether a turn is the earliest of its conversation that is open, or None if it is not open itself."""
+    row = connection.execute(f"SELECT {_IS_FIRST} FROM open_turns WHERE number = ?", (number,)).fetchone()
+    return bool(row[0]) if row else None
 
 
 @reads

@@ -56,9 +56,6 @@ class ConversationLocks:
         self.waiting = 0  # requests that wait for an earlier one of their conversation
         # A lock is there while somebody holds or awaits it.
         self._locks: WeakValueDictionary[ConversationKey, asyncio.Lock] = WeakValueDictionary()
-        # By the number of their turn in the store: those that wait for an earlier one of their conversation.
-        self._waiters: dict[int, asyncio.Future[None]] = {}
-        self._looking: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -143,20 +140,19 @@ class ConversationLocks:
                 yield
             finally:
                 lock.release()
-        elif held is not None and held.turn is not None:
-            await self._first_in_line(held.turn, deadline, is_first=held.is_first)
+            return
+        number, is_first = (held.turn, held.is_first) if held else (None, False)
+        own_turn = None
+        if number is None:
+            turn = NewTurn(None, self._clock(), conversation=digest_of(conversation), node=self._db.node or "")
+            number, is_first = own_turn = await stored.open_in_line(self._db, turn)
+        try:
+            if not is_first:
+                await self._wait(self._first_in_line(self._db, number), deadline)
             yield
-        else:
-            turn = await stored.begin(
-                self._db, NewTurn(None, self._clock(), conversation=digest_of(conversation), node=self._db.node or "")
-            )
-            if not isinstance(turn, OpenedTurn):
-                raise TypeError("a turn without a key and a message is always opened")
-            try:
-                await self._first_in_line(turn.number, deadline, is_first=turn.is_first)
-                yield
-            finally:
-                await self._end(turn.number)
+        finally:
+            if own_turn is not None:
+                await self._end(number)
 
     async def _wait(self, lock: Awaitable[object], deadline: float) -> None:
         self.waiting += 1
@@ -168,41 +164,16 @@ class ConversationLocks:
         finally:
             self.waiting -= 1
 
-    async def _first_in_line(self, number: int, deadline: float, *, is_first: bool) -> None:
+    async def _first_in_line(self, db: Database, number: int) -> None:
         """Wait until no earlier turn of the conversation is open."""
-        if is_first:
-            return
-        waiter = self._waiters[number] = asyncio.get_running_loop().create_future()
-        if self._looking is None:
-            self._looking = background.start("turns in line", self._look())
-        else:
-            # The earlier turn may have ended meanwhile.
-            self._look_again()
-        try:
-            await self._wait(waiter, deadline)
-        finally:
-            self._waiters.pop(number, None)
-
-    async def _look(self) -> None:
-        """Look in the store for turns that may now begin, while any turn waits."""
-        try:
-            while self._db is not None and self._waiters:
-                changed, waiting = self._changed, dict(self._waiters)
-                try:
-                    in_order = await stored.in_order(self._db, waiting)
-                    fault = StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
-                except StoreUnavailable as outage:
-                    in_order, fault = {}, outage
-                for number, waiter in waiting.items():
-                    if waiter.done():
-                        continue
-                    if number not in in_order:
-                        waiter.set_exception(fault)
-                    elif in_order[number]:
-                        waiter.set_result(None)
-                await background.wait(changed, LOOK_EVERY_S)
-        finally:
-            self._looking = None
+        while True:
+            changed = self._changed
+            is_first = await stored.is_first(db, number)
+            if is_first is None:
+                raise StoreUnavailable("the other processes had taken this one for dead, and its turn has ended")
+            if is_first:
+                return
+            await background.wait(changed, LOOK_EVERY_S)
 
     async def _end(self, number: int, outcome: str | None = None) -> None:
         """End a turn, even if the caller is cancelled. If the store cannot write, the write is repeated, and nobody waits for long."""
