@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
@@ -26,23 +26,16 @@ class RequestContext:
     services: Services
     limiter: RateLimiter
     key_id: str = ""  # of a key that exists
-    account: AccountState | None = None
+    state: AccountState = field(init=False)  # of the account, once the key is checked
+    account_id: str = ""
     slot: Slot | None = None
     body: bytes = b""
-
-    @property
-    def state(self) -> AccountState:
-        """The account's state; available once the gates are passed."""
-        if self.account is None:
-            raise RuntimeError("an operation was reached without passing the gates")
-        return self.account
 
     async def peek(self) -> Slot:
         """Return the values of the rate-limit headers (help/interface.md 7) where no slot was taken."""
         now = self.services.clock()
         try:
-            account_id = self.account.account.id if self.account else ""
-            return await self.limiter.peek(self.key_id or None, now, account_id)
+            return await self.limiter.peek(self.key_id or None, now, self.account_id)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
 
@@ -68,10 +61,10 @@ async def check_key(context: RequestContext) -> None:
         raise errors.invalid_api_key()
     if account is None:
         raise errors.account_not_found()
-    context.account = account
+    context.state, context.account_id = account, account.account.id
     directory.key_uses[key.id] = now
     info = context.request[INFO]
-    info.principal = account.account.id
+    info.principal = context.account_id
     info.authenticated(key.id)
 
 
@@ -87,15 +80,13 @@ async def check_plan(context: RequestContext) -> None:
 
 async def take_slot(context: RequestContext) -> None:
     """Take one request of the key's rate-limit window (help/interface.md 3.2)."""
-    slot = context.slot
-    if slot is None:
+    if context.slot is None:
         try:
-            slot = await context.limiter.take(context.key_id, context.services.clock(), context.state.account.id)
+            context.slot = await context.limiter.take(context.key_id, context.services.clock(), context.account_id)
         except Exception as fault:
             raise errors.rate_limit_unavailable() from fault
-        context.slot = slot
-    if not slot.taken:
-        raise errors.rate_limit_exceeded(limit=slot.limit, window_seconds=WINDOW_S)
+    if not context.slot.taken:
+        raise errors.rate_limit_exceeded(limit=context.slot.limit, window_seconds=WINDOW_S)
 
 
 GATES: tuple[Gate, ...] = (check_key, check_plan, take_slot)
@@ -110,10 +101,9 @@ async def pass_gates(context: RequestContext) -> None:
                 await gate(context)
         except ProblemError as problem:
             refusal = problem
-        account = context.account
-        version = (context.slot or await context.peek()).version if account else None
-        if account is None or version is None or context.services.account_cache.confirm(account, version):
+        version = (context.slot or await context.peek()).version if context.account_id else None
+        if version is None or context.services.account_cache.confirm(context.state, version):
             break
-        context.key_id, context.account = "", None
+        context.key_id = context.account_id = ""
     if refusal is not None:
         raise refusal

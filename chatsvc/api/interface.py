@@ -132,7 +132,8 @@ class Interface:
             if refusal is not None:
                 raise refusal
             await pass_gates(context)
-            self._check_capacity(context)
+            if not self._services.tallies.has_room(context.account_id):
+                raise errors.service_unavailable()
             if isinstance(misrouted, web.HTTPMethodNotAllowed):
                 raise errors.method_not_allowed(allow=sorted(misrouted.allowed_methods))
             if misrouted is not None:
@@ -156,15 +157,11 @@ class Interface:
         if request.method == "POST":
             context.body = await read_body(request, MAX_BODY, BODY_TIMEOUT_S)
             # Counted from now on: a half-sent body keeps nobody out.
-            self._check_capacity(context)
-        with self._services.tallies.in_flight_of(context.state.account.id):
+            if not self._services.tallies.has_room(context.account_id):
+                raise errors.service_unavailable()
+        with self._services.tallies.in_flight_of(context.account_id):
             content = await operation(context)
         return bodies.respond(200, {"success": True, **content}, request[INFO].id, context.slot)
-
-    def _check_capacity(self, context: RequestContext) -> None:
-        """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
-        if not self._services.tallies.has_room(context.state.account.id, self._services.config.limits.max_in_flight):
-            raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> web.Response:
         info = context.request[INFO]

@@ -53,9 +53,10 @@ NOTHING = Spending()
 
 
 class Tallies:
-    """The counts of one process, since it started."""
+    """The counts of one process, since it started. At most `most` requests are in flight, at most half of them of one account."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.in_flight = 0
         self._of_accounts: Counter[str] = Counter()
         # By operation, status and error code ("" for none).
@@ -66,9 +67,9 @@ class Tallies:
         # By tier and plan: tokens and micro-dollars.
         self.spendings: dict[tuple[str, str], Spending] = {}
 
-    def has_room(self, account_id: str, most: int) -> bool:
-        """Return whether another request of an account may begin. At most `most` are in flight, at most half of them of one account."""
-        return self.in_flight < most and self._of_accounts[account_id] < max(1, most // 2)
+    def has_room(self, account_id: str) -> bool:
+        """Return whether another request of an account may begin."""
+        return self.in_flight < self.most and self._of_accounts[account_id] < max(1, self.most // 2)
 
     @contextmanager
     def in_flight_of(self, account_id: str) -> Iterator[None]:

@@ -71,7 +71,7 @@ class Services:
     file_readers: background.WorkPool = field(default_factory=partial(background.WorkPool, FILE_READERS, 1))
     site_readers: background.WorkPool = field(default_factory=partial(background.WorkPool, SITE_READERS, 1))
     threads: background.WorkPool = field(default_factory=partial(background.WorkPool, THREADS, SHARE))
-    tallies: Tallies = field(default_factory=Tallies)
+    tallies: Tallies = field(init=False)
     hashing: background.WorkPool = field(default_factory=partial(background.WorkPool, HASHES, HASHES))
     node: ServiceNode | None = None
     platforms: Mapping[str, Platform] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Services:
 
     def __post_init__(self) -> None:
         """Note the time of the start."""
-        self.started_at = self.clock()
+        self.started_at, self.tallies = self.clock(), Tallies(self.config.limits.max_in_flight)
 
     @property
     def cursors(self) -> Cursors:

@@ -119,7 +119,7 @@ def _allowance(connection: Connection, account_id: str | None) -> Allowance | No
 
 @reads
 def is_first(connection: Connection, number: int) -> bool | None:
-    """Return whether a turn is the earliest of its conversation that is open, or None if it is not open itself."""
+    """Return whether no earlier turn of the conversation is open. Return None if this turn is not open itself."""
     row = connection.execute(f"SELECT {_IS_FIRST} FROM open_turns WHERE number = ?", (number,)).fetchone()
     return bool(row[0]) if row else None
 

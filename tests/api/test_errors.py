@@ -245,7 +245,7 @@ async def test_no_response_has_a_cors_header(caller: Caller) -> None:
 async def test_too_many_in_flight_take_a_slot_but_no_allowance(
     app: App, make_caller: MakeCaller, engine: ScriptedEngine, session: ClientSession
 ) -> None:
-    app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=1))
+    app.services.tallies.most = 1
     caller = await make_caller(messages_limit=2)
     held = await engine.hold(caller.send())
     # A key that nobody knows is told so even now.

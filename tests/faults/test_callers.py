@@ -145,7 +145,7 @@ async def test_half_sent_bodies_keep_nobody_out(caller: Caller, make_caller: Mak
         return taken[-1]
 
     monkeypatch.setattr(caller.app._limiter, "take", noted)
-    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=4))
+    services.tallies.most = 4
     wires = [Wire(*await asyncio.open_connection("127.0.0.1", caller.app.port)) for _ in range(20)]
     for wire in wires:
         await wire.send(request("POST", "/api/v2/messages", caller, "Content-Length: 500") + b"{")
@@ -158,7 +158,7 @@ async def test_half_sent_bodies_keep_nobody_out(caller: Caller, make_caller: Mak
 
 async def test_an_account_has_half_of_the_requests_in_flight_at_most(caller: Caller, make_caller: MakeCaller, slow: Slow) -> None:
     services, other = caller.app.services, await make_caller()
-    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=4))
+    services.tallies.most = 4
     waiting = [asyncio.create_task(caller.send("slow", f"visitor {number}")) for number in range(2)]
     assert await soon(lambda: slow.waiting == 2)
     refused = await caller.send("quick")

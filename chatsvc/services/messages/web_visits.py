@@ -124,7 +124,7 @@ class WebVisits:
         Raises Overloaded over `max_in_flight` or the account's half of it, and TooManyConversations over `web_daily`.
         """
         services = self.services
-        if not services.tallies.has_room(widget.account_id, services.config.limits.max_in_flight):
+        if not services.tallies.has_room(widget.account_id):
             raise Overloaded
         page_host, most_new = "" if site == LINK else host_of(site), services.config.limits.web_daily
         arrived = NewMessage(
