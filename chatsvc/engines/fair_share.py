@@ -23,7 +23,6 @@ class FairShare:
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._begun = self._threads = 0
         self._is_turning = False
@@ -44,22 +43,18 @@ class FairShare:
             self._turn_soon()
 
     async def _wait(self, account_id: str) -> None:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            # A loop that was closed has let nobody begin.
-            self._loop, self._waiting, self._begun, self._threads, self._is_turning = loop, {}, 0, 0, False
         self._turn_soon()
         if not self._waiting and self._begun + self._threads < AT_A_TIME:
             self._begun += 1
             return
-        waiter = loop.create_future()
+        waiter = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(account_id, deque()).append(waiter)
         await waiter
 
     def _turn_soon(self) -> None:
-        if self._loop is not None and not self._is_turning:
+        if not self._is_turning:
             self._is_turning = True
-            self._loop.call_soon(self._turn)
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
         """Let the next waiting work of each account begin, and repeat this in the next iteration of the event loop."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
@@ -21,7 +20,7 @@ from chatsvc.language import language_detection
 from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
-    from anthropic.types import ContentBlockParam
+    from anthropic.types import ContentBlockParam, MessageParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
     from chatsvc.engines.anthropic.client import Client
@@ -87,18 +86,14 @@ class AnthropicEngine:
         if self._fault is not None:
             raise EngineError("not_configured", self._fault)
         client = await self._ready_client()
-        body: MessageCreateParamsNonStreaming = {
-            "model": model,
-            "max_tokens": max_tokens,
-            "system": system,
-            "messages": [{"role": "user", "content": text}],
-        }
-        limit = _LONGEST_COMPLETION_S
+        messages: list[MessageParam] = [{"role": "user", "content": text}]
+        body: MessageCreateParamsNonStreaming = {"model": model, "max_tokens": max_tokens, "system": system, "messages": messages}
+        ends_at = asyncio.get_running_loop().time() + _LONGEST_COMPLETION_S
         try:
-            async with asyncio.timeout(limit):
-                message = answer.parse(await self._ask(client, asyncio.get_running_loop().time() + limit, body), hosted=self._hosted)
+            async with asyncio.timeout_at(ends_at):
+                message = answer.parse(await self._ask(client, ends_at, body), hosted=self._hosted)
         except TimeoutError:
-            raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
+            raise EngineError("timeout", f"no reply within {_LONGEST_COMPLETION_S:.3g} s") from None
         return message.text, message.usage
 
     async def close(self) -> None:
@@ -128,7 +123,8 @@ class AnthropicEngine:
         refused_tools = False
         while True:
             try:
-                reply = await self._rounds(turn, ask, ends_at, may_use_tools=may_use_tools, shortened=shortened)
+                begin = partial(self._begin, may_use_tools=may_use_tools, shortened=shortened)
+                reply = await self._rounds(turn, ask, ends_at, *await self._share.run(begin, turn))
             except EngineError as fault:
                 if may_use_tools and isinstance(fault, ModelFault) and fault.no_tools:
                     may_use_tools, refused_tools = False, True
@@ -143,7 +139,10 @@ class AnthropicEngine:
                 return reply
 
     def _begin(self, turn: Turn, *, may_use_tools: bool, shortened: bool) -> tuple[notes.Notes, MessageCreateParamsNonStreaming]:
-        """Choose the tools for a message, search passages of the knowledge for it, and build the request."""
+        """Choose the tools for a message, search passages of the knowledge for it, and build the request.
+
+        If `shortened` is true, half of the history is sent.
+        """
         budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
         offered: tuple[str, ...] = ()
         if may_use_tools:
@@ -155,14 +154,12 @@ class AnthropicEngine:
         request = prompt.request(turn, hits, hosted=self._hosted, offered=offered, shortened=shortened)
         return notes.Notes(turn, offered, hits), request
 
-    async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, *, may_use_tools: bool, shortened: bool) -> Reply:
+    async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, noted: notes.Notes, body: MessageCreateParamsNonStreaming) -> Reply:
         """Call the model until its reply passes the review, and execute its tool calls; raises EngineError.
 
-        `ends_at` is the deadline (loop time), which the caller enforces. If `shortened` is true, half of the history is sent. If the model
-        fails after something was captured, the capture is kept, and the visitor gets a fixed sentence.
+        `ends_at` is the deadline (loop time), which the caller enforces. If the model fails after something was captured, the capture is
+        kept, and the visitor gets a fixed sentence.
         """
-        begin = partial(self._begin, may_use_tools=may_use_tools, shortened=shortened)
-        noted, body = await self._share.run(begin, turn)
         spent, captured, is_corrected = Usage(), None, False
         for _ in range(MAX_ROUNDS):
             try:
@@ -196,7 +193,8 @@ class AnthropicEngine:
 
     async def _ask(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
         """Make one call with its retries. Raise the fault if a pause would end after `ends_at` (loop time)."""
-        for attempt in itertools.count():
+        attempt = 0
+        while True:
             try:
                 return await client.send(body)
             except ModelFault as fault:
@@ -207,8 +205,8 @@ class AnthropicEngine:
                     wait_s = min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
                 if asyncio.get_running_loop().time() + wait_s >= ends_at:
                     raise
+            attempt += 1
             await asyncio.sleep(wait_s)
-        raise AssertionError("unreachable")
 
 
 def _continued(

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import profiles, times
-from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, change_message, checked
+from chatsvc.domain.captures import CONTACT, FURTHEST_DAYS, Captured, Change, change_message, checked
 from chatsvc.domain.channels import REACHING
 from chatsvc.domain.folding import among
 from chatsvc.engines import Hit, Turn, hours
@@ -29,7 +29,8 @@ SEARCHED_CHARS = 4_000  # characters of entries that one search returns, or a li
 FLOOR = 0.5  # share of the best entry's score below which an entry that a search found does not answer the query
 CHANGEABLE = frozenset({"pending", "confirmed", "new", "in_progress"})  # statuses of records that can be changed
 TAKEN_BACK = CHANGEABLE | {"canceled", "dismissed"}  # statuses of records whose last change can be taken back: a cancellation, too
-_CONTACT = ("name", "e-mail", "phone")
+_LABELS = {"visitor_name": "name", "visitor_email": "e-mail", "visitor_phone": "phone"}
+_LABELS |= {"end_date": "end date", "end_time": "end time", "item": "item"}
 _NOON = time(12)
 _WAITING = "It is confirmed and stays as it is until the team accepts the change."
 _STANDS = {
@@ -165,10 +166,9 @@ class Notes:
 
     def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
         """Return sentences on values that were left out, and why. The model is then to ask for them, or not to claim them."""
-        labels = {"visitor_name": "name", "visitor_email": "e-mail", "visitor_phone": "phone"}
-        labels |= {name: name.replace("_", " ") for name in ("end_date", "end_time", "item")}
-        lost = [label for name, label in labels.items() if getattr(wanted.claimed, name) and not getattr(record, name)]
-        dropped, more = [label for label in lost if label in _CONTACT], [label for label in lost if label not in _CONTACT]
+        lost = [name for name in _LABELS if getattr(wanted.claimed, name) and not getattr(record, name)]
+        dropped = [_LABELS[name] for name in lost if name in CONTACT]
+        more = [_LABELS[name] for name in lost if name not in CONTACT]
         left = [f"Left out, since the visitor did not type it: {', '.join(dropped)}."] if dropped else []
         if matches.dropped and wanted.quotes:
             quoted = ", ".join(f"“{quote[:80]}”" for quote in matches.dropped[:3])
@@ -206,14 +206,8 @@ def _joined(notes: list[Captured]) -> Captured:
     first, *others = sorted(notes, key=lambda noted: noted.date is None)
     for other in others:
         words = dict.fromkeys([*first.message.splitlines(), *other.message.splitlines()])
-        first = replace(
-            first,
-            message="\n".join(words),
-            visitor_name=first.visitor_name or other.visitor_name,
-            visitor_email=first.visitor_email or other.visitor_email,
-            visitor_phone=first.visitor_phone or other.visitor_phone,
-            urgent=first.urgent or other.urgent,
-        )
+        contact = {name: getattr(first, name) or getattr(other, name) for name in CONTACT}
+        first = replace(first, message="\n".join(words), urgent=first.urgent or other.urgent, **contact)
     return first
 
 
@@ -222,8 +216,14 @@ def confirmation(turn: Turn, captured: Captured) -> str:
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
     turkish = among(("tr", "en"), turn.language, spoken(turn.message, turn.history), turn.bot.language) == "tr"
-    if captured.change is not None:
-        return _change_confirmation(captured.change, turkish=turkish)
+    if (change := captured.change) is not None:
+        if change.corrects or change.appointment.is_pending:
+            return "Bunu da not aldım; ekibimiz görecek." if turkish else "I have noted that as well; the team will see it."
+        if turkish:
+            wish = "iptal" if change.cancels else "değişiklik"
+            return f"Randevunuz için {wish} isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
+        wish = "cancel" if change.cancels else "move"
+        return f"I have noted that you would like to {wish} your appointment. It stays as it is until the business changes it."
     if captured.date is None or captured.time is None:
         if turkish:
             return f"Talebinizi not aldım{about}. Ekibimiz görecek."
@@ -232,13 +232,3 @@ def confirmation(turn: Turn, captured: Captured) -> str:
     if turkish:
         return f"{day} saat {clock} için randevu isteğinizi not aldım{about}. Randevu, işletme onaylayınca kesinleşir."
     return f"I have noted that you would like an appointment on {day} at {clock}{about}. It is not booked until the business confirms it."
-
-
-def _change_confirmation(change: Change, *, turkish: bool) -> str:
-    if change.corrects or change.appointment.is_pending:
-        return "Bunu da not aldım; ekibimiz görecek." if turkish else "I have noted that as well; the team will see it."
-    if turkish:
-        wanted = "iptal" if change.cancels else "değişiklik"
-        return f"Randevunuz için {wanted} isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
-    wanted = "cancel" if change.cancels else "move"
-    return f"I have noted that you would like to {wanted} your appointment. It stays as it is until the business changes it."

@@ -48,8 +48,7 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
             f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
             f"tools noted, and that the business has yet to do it. {_NO_ANSWER}"
         )
-    beyond = more_than_noted(text, turn.spoken, map(described, records))
-    if beyond:
+    if beyond := more_than_noted(text, turn.spoken, map(described, records)):
         named = ", ".join(f"“{word}”" for word in beyond)
         return (
             f"{_HEAD} It says that more is noted than is: no record holds {named}. Note it with the visitor's words in the quotes, or "
@@ -169,9 +168,9 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
         done, noting = _DONE.search(sentence), _NOTED.search(sentence)
         if not (done or noting) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
             continue
-        if done and not _is_settled(done[0], records):
-            return match[0].strip()
-        if noting and not (noted or records):
+        # Whether a record has the status that the sentence claims.
+        is_settled = done and any(record.status in _SETTLED and _SETTLED[record.status].search(done[0]) for record in records)
+        if (done and not is_settled) or (noting and not (noted or records)):
             return match[0].strip()
     return None
 
@@ -181,24 +180,17 @@ def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> l
 
     `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
     """
-    claims = [comparable(match[0]) for match in _SENTENCE.finditer(text)]
-    claims = [sentence for sentence in claims if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
+    sentences = (comparable(match[0]) for match in _SENTENCE.finditer(text))
+    claims = [sentence for sentence in sentences if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
     if not claims:
         return []
-    visitors, recorded = set(_words("\n".join(spoken))), set(_words("\n".join(noted)))
     # A word counts as recorded by its beginning: endings differ, in Turkish above all.
-    stems = {word[:_STEM] for word in recorded}
-    words = [
-        word for sentence in claims for word in _words(sentence) if word in visitors and word not in recorded and word[:_STEM] not in stems
-    ]
-    return list(dict.fromkeys(word for word in words if word not in _COMMON))[:MOST_WORDS]
+    stems = {word[:_STEM] for word in _words("\n".join(noted))}
+    visitors = {word for word in _words("\n".join(spoken)) if word[:_STEM] not in stems and word not in _COMMON}
+    words = dict.fromkeys(word for sentence in claims for word in _words(sentence))
+    return [word for word in words if word in visitors][:MOST_WORDS]
 
 
 def _words(text: str) -> list[str]:
     """Return the longer words of a text, and all numbers."""
     return [word for word in _WORD.findall(comparable(text)) if len(word) >= _SHORTEST or word.isdecimal()]
-
-
-def _is_settled(claim: str, records: list[CapturedRecord]) -> bool:
-    """Return whether a record has the status that the sentence claims."""
-    return any(record.status in _SETTLED and _SETTLED[record.status].search(claim) for record in records)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES, Captured
 
 if TYPE_CHECKING:
     from anthropic.types import ToolParam
 
+T = TypeVar("T")
 NOTE_REQUEST = "note_request"
 NOTE_APPOINTMENT = "note_appointment"
 CHANGE_RECORD = "change_record"
@@ -147,8 +148,8 @@ def note(tool: str, arguments: object) -> NoteCall:
         if kind not in known:
             raise WrongArguments(f"{name} is one of {', '.join(known)}.")
     record_id = _needed(fields, "record_id") if tool == CHANGE_RECORD else ""
-    days = {name: _day(name, fields[name]) for name in ("date", "end_date") if name in fields}
-    clocks = {name: _clock(name, fields[name]) for name in ("time", "end_time") if name in fields}
+    days = {name: _moment(name, fields[name], *_DAY) for name in ("date", "end_date") if name in fields}
+    clocks = {name: _moment(name, fields[name], *_CLOCK) for name in ("time", "end_time") if name in fields}
     texts = {name: fields.get(name) for name in (*_VISITOR, "item")}
     urgent = "urgent" in properties and given.get("urgent") in (True, "true")  # type: ignore[operator]
     return NoteCall(kind, quotes, record_id, Captured(kind, "", **texts, **days, **clocks, urgent=urgent))  # type: ignore[arg-type]
@@ -205,22 +206,16 @@ def _needed(fields: Mapping[str, str], name: str) -> str:
     return fields[name]
 
 
-def _day(name: str, text: str) -> dt.date:
-    # By hand: fromisoformat takes week dates and other spellings, too.
-    match = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", text)
-    try:
-        if match:
-            return dt.date(int(match[1]), int(match[2]), int(match[3]))
-    except ValueError:
-        pass
-    raise WrongArguments(f"{name} is a day that exists, written YYYY-MM-DD.")
+# By hand: fromisoformat takes week dates and other spellings, too.
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})"), dt.date, "a day that exists, written YYYY-MM-DD"
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::00)?"), dt.time, "a time of day from 00:00 to 23:59, written HH:MM"
 
 
-def _clock(name: str, text: str) -> dt.time:
-    match = re.fullmatch(r"([0-9]{1,2}):([0-9]{2})(?::00)?", text)
+def _moment(name: str, text: str, pattern: re.Pattern[str], make: Callable[..., T], form: str) -> T:
+    match = pattern.fullmatch(text)
     try:
         if match:
-            return dt.time(int(match[1]), int(match[2]))
+            return make(*map(int, match.groups()))
     except ValueError:
         pass
-    raise WrongArguments(f"{name} is a time of day from 00:00 to 23:59, written HH:MM.")
+    raise WrongArguments(f"{name} is {form}.")
