@@ -167,15 +167,16 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
 
 
 class TeamNotice(NamedTuple):
-    """A visitor who waits and of whom the team was not told. `words` are the last ones."""
+    """A visitor who waits and of whom the team was not told. `words` are the last ones; `bot` and `language` are the bot's."""
 
     conversation: int
     since: int
     conversation_id: str
-    bot_id: str
     account_id: str
     channel: str
     words: str
+    bot: str
+    language: str | None
 
 
 @reads
@@ -183,8 +184,9 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
     """List visitors who wait and of whom the team was not told. Oldest first."""
     rows = connection.execute(
         f"""
-        SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, {_LAST_WORDS}
-        FROM conversations c INDEXED BY conversations_handed_off
+        SELECT c.number, c.handling_since, c.id, c.account_id, c.channel, {_LAST_WORDS}, b.name, b.language
+        FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
+        CROSS JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL
         WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
             (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)
         ORDER BY c.handling_since LIMIT ?
@@ -205,12 +207,12 @@ def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: byt
 
 
 @reads
-def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str]]:
-    """Find account, bot and conversation of each visitor of a notice by its message's digest."""
+def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str | None]]:
+    """Find account, conversation and bot's language of each visitor of a notice by its message's digest."""
     rows = connection.execute(
         """
-        SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
-        ORDER BY n.conversation
+        SELECT c.account_id, c.id, b.language FROM team_notices n JOIN conversations c ON c.number = n.conversation
+        JOIN bots b ON b.id = c.bot_id WHERE n.digest = ? ORDER BY n.conversation
         """,
         (digest,),
     )

@@ -11,16 +11,16 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Notices, Secret, TeamNotices
 from chatsvc.domain.actors import ANONYMOUS
-from chatsvc.domain.models import Bot
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected
 from chatsvc.platforms import PLATFORMS
-from chatsvc.platforms.telegram import team_check
+from chatsvc.platforms.telegram import team, team_check
 from chatsvc.platforms.telegram.client import MOST_UNITS, TelegramClient, utf16_units
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import conversations, team_notices
-from chatsvc.services.conversations.team_notices import WaitingVisitor
+from chatsvc.services.conversations import conversations
 from chatsvc.services.operations import system
+from chatsvc.store import handling
+from chatsvc.store.database import Database
 from chatsvc.store.handling import TeamNotice
 from chatsvc.store.sqlite import examination
 from tests.conftest import Caller
@@ -129,13 +129,13 @@ async def test_an_answer_after_the_visitor_was_erased_or_to_anything_else_is_lef
 
 
 async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    due = team_notices.due
+    untold = handling.untold
 
-    async def all_at_once(*services: Any) -> Any:
-        waiting = await due(*services)
+    async def all_at_once(db: Database, limit: int) -> list[TeamNotice]:
+        waiting = await untold(db, limit)
         return waiting if len(waiting) == 6 else []
 
-    monkeypatch.setattr(team_notices, "due", all_at_once)
+    monkeypatch.setattr(handling, "untold", all_at_once)
     for chat in range(1, 7):
         api.message(chat=chat, text=f"{CALL} ({chat})")
     await api.until(lambda: bool(api.texts(GROUP)))
@@ -154,12 +154,11 @@ async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, m
 
 
 def test_the_notice_of_many_fits_into_one_message() -> None:
-    bot = Bot("id", "account", "🙂" * 200, None, "m", active=True, messages_used=0, created_at=0, updated_at=0, language="tr")
-    entry = TeamNotice(1, 2, "c" * 36, "b" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100)
-    notice = team_notices.worded([WaitingVisitor(entry, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS, PLATFORMS)
-    addresses = "\n".join(url for _, url in notice.buttons)
-    assert notice.text.startswith("10 ziyaretçi ekibinizi bekliyor:\n\n1. 🙂")
-    assert utf16_units(f"{notice.text}\n\n{addresses}") <= MOST_UNITS
+    notice = TeamNotice(1, 2, "c" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100, "🙂" * 200, "tr")
+    text, buttons = team.worded([notice] * team.MOST_VISITORS, PLATFORMS, PUBLIC_URL)
+    addresses = "\n".join(url for _, url in buttons)
+    assert text.startswith("10 ziyaretçi ekibinizi bekliyor:\n\n1. 🙂")
+    assert utf16_units(f"{text}\n\n{addresses}") <= MOST_UNITS
 
 
 async def test_a_group_that_refuses_a_notice_is_told_once_it_takes_it(

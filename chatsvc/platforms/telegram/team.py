@@ -1,20 +1,25 @@
 """Team's group at Telegram. The group is notified of waiting visitors, and answers in the group are sent to the visitors."""
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from chatsvc import translations
+from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.platforms import Platform
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused, SendingUncertain
 from chatsvc.platforms.telegram import NAME
 from chatsvc.platforms.telegram.client import TelegramClient, message_name
 from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
-from chatsvc.services.conversations import team_notices
-from chatsvc.services.conversations.team_notices import TeamAnswer, WaitingVisitor, WordedNotice
+from chatsvc.services.administration import perform
 from chatsvc.services.services import Services
-from chatsvc.store import facts
+from chatsvc.store import facts, handling
+from chatsvc.store.handling import TeamNotice
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +27,9 @@ TELL_EVERY_S = 2.0
 # Telegram takes 20 messages a minute for a group.
 SINGLY, PAUSE_S = 3, 10.0
 _LONGEST_PAUSE_S = 60.0
+# In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
+MOST_VISITORS = 10
+_MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 
 
 class TeamGroup:
@@ -48,11 +56,8 @@ class TeamGroup:
         if message.moved_to is not None:
             self.client.moved[self._chat] = message.moved_to
         if message.reply_to is not None:
-            notice, key = message_name(message.chat, message.reply_to), f"answer {self._chat} {message.update_id}"
-            text = message.text if message.kind is None else ""
-            given = TeamAnswer(notice, key, text, NAME, message.person, message.speaker)
             async with self._told:
-                refusal = await team_notices.answer(self._services, given)
+                refusal = await self._answer(message, message.reply_to)
             if refusal is not None:
                 try:
                     await self.client.call("sendMessage", {"chat_id": self._chat, "text": refusal})
@@ -60,10 +65,31 @@ class TeamGroup:
                     log.warning("notices.telegram: the group cannot be told: %s", fault)
         return True
 
+    async def _answer(self, message: ReadMessage, reply_to: int) -> str | None:
+        """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
+        visitors = await handling.of_notice(self._services.db, _digest(message_name(message.chat, reply_to)))
+        if not visitors:
+            return None
+        account_id, conversation, language = visitors[0]
+        if len(visitors) > 1:
+            return _text(language, "refused_several")
+        if message.kind is not None or not message.text:
+            return _text(language, "refused_no_text")
+        caller = Caller(Actor("user", f"{NAME} {message.person}", message.speaker), Scope({account_id: Role.EDITOR}), NAME)
+        key = _digest(f"answer {self._chat} {message.update_id}")
+        try:
+            await perform(self._services, caller, "conversation.reply", {"conversation": conversation, "text": message.text, "key": key})
+        except handling.AlreadyWritten:
+            return None
+        except Refused as refusal:
+            known = f"refused_{refusal.code}"
+            return _text(language, known if translations.has(f"team_notices.{known}") else "refused")
+        return None
+
     async def tell(self) -> None:
         """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""
-        waiting = await team_notices.due(self._services)
-        for notices in [[visitor] for visitor in waiting] if len(waiting) <= SINGLY else [waiting]:
+        waiting = await handling.untold(self._services.db, MOST_VISITORS)
+        for notices in [[notice] for notice in waiting] if len(waiting) <= SINGLY else [waiting]:
             pause_s = await self._tell(notices)
             if pause_s is not None:
                 await asyncio.sleep(pause_s)
@@ -71,11 +97,11 @@ class TeamGroup:
         if waiting:
             await asyncio.sleep(PAUSE_S)
 
-    async def _tell(self, notices: Sequence[WaitingVisitor]) -> float | None:
+    async def _tell(self, notices: Sequence[TeamNotice]) -> float | None:
         """Notify the group of visitors by one message. Return the seconds to wait if Telegram did not accept the message."""
         async with self._told:
             try:
-                message = await self._send(team_notices.worded(notices, self._services.platforms))
+                message = await self._send(*worded(notices, self._services.platforms, self._services.config.server.public_url))
             except RetryLater as later:
                 log.warning("notices.telegram: a notice waits: %s", later)
                 return later.seconds
@@ -91,19 +117,48 @@ class TeamGroup:
                 log.error("notices.telegram: nobody knows whether the group was told: %s", fault)
                 message = None
             self._failures = 0
-            await team_notices.note(self._services, notices, message)
+            await handling.note_told(self._services.db, notices, _digest(message) if message is not None else None)
             return None
 
-    async def _send(self, worded: WordedNotice) -> str | None:
-        """Send a notice with its buttons, and return the name of the message."""
-        buttons = {"inline_keyboard": [[{"text": text, "url": url}] for text, url in worded.buttons]}
+    async def _send(self, text: str, buttons: Sequence[tuple[str, str]]) -> str | None:
+        """Send a notice with its buttons, and return the name of the message. Return None if Telegram does not name it."""
+        keyboard = {"inline_keyboard": [[{"text": label, "url": url}] for label, url in buttons]}
         try:
-            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": buttons})
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": text, "reply_markup": keyboard})
         except SendingRefused as refusal:
             if refusal.code != "telegram_400":
                 raise
             # Telegram takes no address of a private network behind a button.
-            addresses = "\n".join(url for _, url in worded.buttons)
-            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
+            addresses = "\n".join(url for _, url in buttons)
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{text}\n\n{addresses}"})
         number = as_object(result).get("message_id")
         return message_name(self.client.moved.get(self._chat, self._chat), number) if isinstance(number, int) else None
+
+
+def worded(notices: Sequence[TeamNotice], platforms: Mapping[str, Platform], public_url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Word the notice of one visitor or several, in the language of the first bot. Return its text, and buttons with their addresses."""
+    text = partial(_text, notices[0].language)
+    lines, buttons = [], list[tuple[str, str]]()
+    for number, notice in enumerate(notices, start=1):
+        channel = platforms[notice.channel].label if notice.channel in platforms else notice.channel
+        url = f"{public_url.rstrip('/')}/conversations/{notice.conversation_id}?account={notice.account_id}"
+        if len(notices) == 1:
+            words = _shortened(notice.words, _MOST_SAID)
+            return text("waiting").format(bot=notice.bot, channel=channel, said=words), [(text("open"), url)]
+        name = f"{number}. {_shortened(notice.bot, _MOST_NAME)}"
+        lines.append(f"{name} ({channel}): “{_shortened(' '.join(notice.words.split()), _MOST_SAID_OF_SEVERAL)}”")
+        buttons.append((name, url))
+    return "\n".join([text("several_begin").format(count=len(notices)), "", *lines, "", text("several_end")]), buttons
+
+
+def _text(language: str | None, key: str) -> str:
+    return translations.template("tr" if language == "tr" else "en", f"team_notices.{key}")
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _digest(message: str) -> bytes:
+    """Return the digest of the name of a message in the team's group."""
+    return hashlib.sha256(f"team\n{message}".encode()).digest()
