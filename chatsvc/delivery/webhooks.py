@@ -74,9 +74,9 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         return deliveries.pending(connection, lane, room)
 
     def mark(self, connection: Connection, lane: str, rows: list[Event]) -> list[Sending]:
-        count, sendings = deliveries.begin(connection, lane, rows, self._clock(), self.terms)
-        self._note_failed(connection, lane, count - len(sendings))
-        return sendings
+        sendings = deliveries.begin(connection, lane, rows, self._clock(), self.terms)
+        self._note_failed(connection, lane, sum(sending.refusal is not None for sending in sendings))
+        return [sending for sending in sendings if sending.refusal is None]
 
     def _note_failed(self, connection: Connection, bot_id: str, count: int) -> None:
         if self._sends_mail and count:

@@ -16,15 +16,17 @@ EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 
 
 class Sending(NamedTuple):
-    """A recorded attempt, ready to be sent."""
+    """A recorded attempt. It is to be sent unless `refusal` says why it has failed at once; then `url` may be ""."""
 
     attempt_id: str
+    event_number: int
     bot_id: str
     delivery_id: str
     url: str
     event: str
     body: bytes
     signature: str
+    refusal: str | None
 
 
 class UnusableKey(Exception):
@@ -43,7 +45,7 @@ class Terms(NamedTuple):
     node: str | None
 
 
-# The current webhook of a bot, and the reason for which nothing may be sent.
+# The current webhook of a bot, and the reason for which nothing can be sent.
 _Standing = tuple[Webhook | None, str | None]
 
 
@@ -55,29 +57,26 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
     if row is None:
         return None
     webhook = find_in(connection, bot_id)
-    return webhook, "plan_lost" if row[0] not in plans else None if webhook else "webhook_removed"
+    return webhook, "plan_lost" if row[0] not in plans else None if webhook and webhook.url else "webhook_removed"
 
 
-def _record(
-    connection: Connection, events: Sequence[Event], now: int, standing: _Standing, terms: Terms
-) -> list[tuple[str, Sending | None]]:
-    """Record an attempt for each of a bot's events, as failed if it cannot be sent. Return their ids and deliveries."""
+def _record(connection: Connection, events: Sequence[Event], now: int, standing: _Standing, terms: Terms) -> list[Sending]:
+    """Record an attempt for each of a bot's events, as failed if it cannot be sent."""
     webhook, cause = standing
-    url = webhook.url if webhook else None
-    rows: list[tuple[object, ...]] = []
-    sendings: list[tuple[str, Sending | None]] = []
+    url = (webhook.url if webhook else None) or ""
+    sendings: list[Sending] = []
     for event in events:
-        attempt, delivery_id, refusal = str(uuid.uuid4()), str(uuid.uuid4()), cause or ("webhook_removed" if url is None else None)
-        body, signature = b"", ""
-        if webhook and url and not refusal:
+        attempt_id, delivery_id, refusal, body, signature = str(uuid.uuid4()), str(uuid.uuid4()), cause, b"", ""
+        if webhook and not cause:
             try:
                 body, signature = terms.sign(event, delivery_id, webhook)
             except UnusableKey:
                 refusal = "unusable_key"
-        sending = Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature) if url and not refusal else None
-        sendings.append((attempt, sending))
-        outcome = (0, refusal, 0) if refusal else (None,) * 3
-        rows.append((attempt, event.number, event.bot_id, delivery_id, url, body, now, *outcome, signature or None, terms.node))
+        sendings.append(Sending(attempt_id, event.number, event.bot_id, delivery_id, url, event.event, body, signature, refusal))
+    rows: list[tuple[object, ...]] = []
+    for s in sendings:
+        outcome = (0, s.refusal, 0) if s.refusal else (None,) * 3
+        rows.append((*s[:4], s.url or None, s.body, now, *outcome, s.signature or None, terms.node))
     connection.executemany(f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return sendings
 
@@ -104,26 +103,22 @@ def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
     return [Event(*row) for row in rows]
 
 
-def begin(connection: Connection, bot_id: str, events: list[Event], now: int, terms: Terms) -> tuple[int, list[Sending]]:
-    """Record an attempt for each of these events. Return the number of attempts, and the deliveries to send.
-
-    They are fewer if some could only be recorded as failed.
-    """
+def begin(connection: Connection, bot_id: str, events: list[Event], now: int, terms: Terms) -> list[Sending]:
+    """Record an attempt for each of these events. Return nothing if the events are only stored, or their account has been deleted."""
     standing = _standing(connection, bot_id, terms.plans)
     if standing is None:
-        return 0, []
+        return []
     # The webhook may have been changed to `--pull`: then events are only recorded.
-    webhook, refusal = standing
-    pulled = webhook is not None and webhook.url is None and refusal is None
+    webhook, cause = standing
+    pulled = webhook is not None and cause == "webhook_removed"
     state = KEPT if pulled else ATTEMPTED
     connection.executemany("UPDATE webhook_events SET state = ? WHERE number = ?", [(state, event.number) for event in events])
-    recorded = [] if pulled else _record(connection, events, now, standing, terms)
-    return len(recorded), [sending for _, sending in recorded if sending]
+    return [] if pulled else _record(connection, events, now, standing, terms)
 
 
 @writes
-def send_test(connection: Connection, event: Event, now: int, terms: Terms) -> tuple[str, Sending | None] | None:
-    """Write a test event with its attempt. Return the attempt's id and the delivery, None for a deleted account."""
+def send_test(connection: Connection, event: Event, now: int, terms: Terms) -> Sending | None:
+    """Write a test event with its attempt. Return None for a deleted account."""
     standing = _standing(connection, event.bot_id, terms.plans)
     if standing is None:
         return None
@@ -132,10 +127,8 @@ def send_test(connection: Connection, event: Event, now: int, terms: Terms) -> t
 
 
 @writes
-def send_again(
-    connection: Connection, event_number: int, now: int, terms: Terms, *, failed: bool = False
-) -> tuple[str, Sending | None] | None:
-    """Record another attempt for an event, with `failed` only if the latest one failed. Return its id and the delivery.
+def send_again(connection: Connection, event_number: int, now: int, terms: Terms, *, failed: bool = False) -> Sending | None:
+    """Record another attempt for an event, with `failed` only if the latest one failed.
 
     Return None if nothing is recorded, for instance if the event was deleted with its account.
     """

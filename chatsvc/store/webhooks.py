@@ -36,9 +36,8 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
     An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
     """
     is_new = find_in(connection, webhook.bot_id) is None
-    # Events that a crash left pending for a removed webhook must not go to another address.
-    while is_new and fail_pending(connection, webhook.bot_id, webhook.created_at):
-        pass
+    if is_new:  # what an earlier webhook has left must not go to another address
+        fail_pending(connection, webhook.created_at, "webhook_removed", webhook.bot_id)
     w = webhook._replace(sealed_key=seal(facts.check_in(connection))) if is_new else webhook
     connection.execute(
         f"""
@@ -58,26 +57,15 @@ def rotate(connection: Connection, bot_id: str, seal: Seal, now: int) -> Webhook
     return find_in(connection, bot_id)
 
 
-async def remove(db: Database, bot_id: str, now: int) -> bool:
-    """Delete a bot's webhook and record pending events as failed. Return False if it has none."""
-
-    def unit(connection: Connection) -> tuple[bool, int]:
-        removed = connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount == 1
-        return removed, fail_pending(connection, bot_id, now)
-
-    def rest(connection: Connection) -> int:
-        # Another webhook may have been set in the meantime; the pending events are its own.
-        return 0 if find_in(connection, bot_id) else fail_pending(connection, bot_id, now)
-
-    removed, failed = await db.write(unit)
-    while failed == BATCH:
-        failed = await db.write(rest)
-    return removed
+@writes
+def remove(connection: Connection, bot_id: str, now: int) -> None:
+    """Delete a bot's webhook and record pending events as failed."""
+    connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,))
+    fail_pending(connection, now, "webhook_removed", bot_id)
 
 
 PENDING, ATTEMPTED, KEPT = range(3)
 NEW_ATTEMPT = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms, signature, node"
-BATCH = 1000
 
 
 class Event(NamedTuple):
@@ -102,23 +90,31 @@ def add_event(connection: Connection, event: Event, state: int) -> int:
     return int(number)
 
 
-def fail_pending(connection: Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
-    """Record a batch of pending events as failed; return how many."""
-    pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, BATCH)).fetchall()
-    connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
+def fail_pending(connection: Connection, now: int, error: str, bot_id: str | None = None) -> None:
+    """Record pending events as failed, those of all bots if `bot_id` is None."""
+    events = connection.execute(
+        "UPDATE webhook_events SET state = 1 WHERE state = 0 AND (?1 IS NULL OR bot_id = ?1) RETURNING number, bot_id", (bot_id,)
+    ).fetchall()
     connection.executemany(
         f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL, NULL)",
-        [(str(uuid.uuid4()), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
+        [(str(uuid.uuid4()), *event, str(uuid.uuid4()), now, error) for event in events],
     )
-    return len(pending)
+
+
+_INTERRUPTED = "UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL"
+_CUT_OFF = orphaned("webhook_attempts")
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
     """Record all pending events and attempts in flight as interrupted, after a restore. They may have been sent since."""
-    connection.execute("UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL")
-    for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
-        while fail_pending(connection, bot_id, now, "interrupted"):
-            pass
+    connection.execute(_INTERRUPTED)
+    fail_pending(connection, now, "interrupted")
+
+
+async def interrupt(db: Database) -> int:
+    """Record attempts cut off by the end of their process as failed; return their number. With SQLite at the start of the only process."""
+    find = f"SELECT 1 FROM webhook_attempts WHERE success IS NULL AND {_CUT_OFF} LIMIT 1"
+    return await change_any(db, find, (), f"{_INTERRUPTED} AND {_CUT_OFF}")
 
 
 class Outstanding(NamedTuple):
@@ -139,12 +135,3 @@ def outstanding(connection: Connection) -> Outstanding:
 def bots_with_pending(connection: Connection) -> list[str]:
     rows = connection.execute("SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)")
     return [row[0] for row in rows]
-
-
-_CUT_OFF = "success IS NULL AND " + orphaned("webhook_attempts")
-
-
-async def interrupt(db: Database) -> int:
-    """Record attempts cut off by the end of their process as failed; return their number. With SQLite at the start of the only process."""
-    change = f"UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE {_CUT_OFF}"
-    return await change_any(db, f"SELECT 1 FROM webhook_attempts WHERE {_CUT_OFF} LIMIT 1", (), change)

@@ -67,7 +67,7 @@ async def begin(db: Database, room: int) -> list[deliveries.Sending]:
 
     def unit(connection: Connection) -> list[deliveries.Sending]:
         events = deliveries.pending(connection, "bot", room)
-        return deliveries.begin(connection, "bot", events, START, deliveries.Terms(frozenset({"enterprise"}), attempted, None))[1]
+        return deliveries.begin(connection, "bot", events, START, deliveries.Terms(frozenset({"enterprise"}), attempted, None))
 
     return await db.write(unit)
 

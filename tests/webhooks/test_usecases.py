@@ -10,7 +10,6 @@ from chatsvc.domain.webhooks import Attempt, Webhook
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.operations import master_key
 from chatsvc.services.operations.master_key import Rotation
-from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
 from tests.api.support import execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
@@ -125,9 +124,8 @@ async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller
 
 
 async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_one(
-    caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
-    monkeypatch.setattr(stored, "BATCH", 2)
     services = caller.app.services
     await hook(caller, None)
     services.webhooks.stopping = True
@@ -139,7 +137,7 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     listed = await attempts(caller)
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in listed] == [("webhook_removed", False, None)] * 5
     assert {state for _, state in await states(caller)} == {1}
-    # As after a crash in the midst of it.
+    # As an earlier version left it that crashed in the midst of it.
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number > 2")
     services.webhooks.stopping = False
     await hook(caller, receiver)

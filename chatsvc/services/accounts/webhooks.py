@@ -90,10 +90,10 @@ async def _find_attempt(services: Services, attempt_id: str, accounts: Accounts)
     return detail
 
 
-async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
-    if sending:
+async def _sent(services: Services, sending: Sending) -> Attempt:
+    if sending.refusal is None:
         await services.webhooks.deliver(sending)
-    return (await _find_attempt(services, attempt_id, None)).attempt
+    return (await _find_attempt(services, sending.attempt_id, None)).attempt
 
 
 async def test(services: Services, _: Caller, *, bot: Bot) -> Attempt:
@@ -108,7 +108,7 @@ async def test(services: Services, _: Caller, *, bot: Bot) -> Attempt:
     sending = await deliveries.send_test(services.db, event, now, services.webhooks.terms)
     if sending is None:
         raise refusals.bot_not_found(bot=bot.id)
-    return await _sent(services, *sending)
+    return await _sent(services, sending)
 
 
 async def attempts(
@@ -153,7 +153,7 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     if services.webhooks.stopping:
         raise refusals.service_stopping()
     sending = await deliveries.send_again(services.db, event_number, services.clock(), services.webhooks.terms, failed=failed)
-    return await _sent(services, *sending) if sending else None
+    return await _sent(services, sending) if sending else None
 
 
 async def resend_failed(
