@@ -114,66 +114,54 @@ def due(connection: Connection, now: int, limit: int) -> list[Mail]:
 find_due = reads(due)
 
 
+# A mail as it is written; then its operator, its conversation, and whether it is not wanted any more.
+_OUTGOING = f"""
+    SELECT m.number, m.kind, m.recipient,
+        coalesce(o.language, (SELECT f.language FROM bots f WHERE m.account_id IS NULL OR f.account_id = m.account_id
+            ORDER BY f.created_at, f.id LIMIT 1)),
+        m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
+        c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), m.operator_id, m.conversation,
+        a.deleted_at IS NOT NULL OR m.operator_id IS NOT NULL AND (o.id IS NULL
+            OR NOT (m.kind IN ('{rules.INVITATION}', '{rules.PASSWORD}') OR {_WANTED_NOW}))
+    FROM mails m LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id
+    LEFT JOIN bots b ON b.id = m.bot_id LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ? AND m.state = ?
+"""
+
+
 @writes
 def begin(connection: Connection, number: int, now: int, link: SetupLink, node: str | None) -> OutgoingMail | None:
     """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.
 
     Return None if it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
     """
-    row = connection.execute(
-        f"""
-        SELECT m.account_id, m.conversation, m.kind, m.bot_id, m.recipient, m.operator_id, a.deleted_at IS NOT NULL
-            OR m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-                WHERE o.id = m.operator_id AND (m.kind IN ('{rules.INVITATION}', '{rules.PASSWORD}') OR {_WANTED_NOW}))
-        FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
-        """,
-        (number,),
-    ).fetchone()
+    row = connection.execute(_OUTGOING, (number, rules.QUEUED)).fetchone()
     if row is None:
         return None
-    account_id, conversation, kind, bot_id, recipient, operator_id, is_unwanted = row
-    causes = None
-    if kind == WAITING:
-        causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
-    elif kind == rules.ANSWER:
-        causes = _claim_answers(connection, number)
-    if is_unwanted or causes == 0:
+    *fields, operator_id, conversation, is_unwanted = row
+    mail = OutgoingMail(*fields)
+    if mail.kind == WAITING:
+        mail = mail._replace(causes=connection.execute(_WAITING_NOW, (mail.account_id, conversation)).fetchone()[0])
+    elif mail.kind == rules.ANSWER:
+        mail = mail._replace(causes=_claim_answers(connection, number))
+    if is_unwanted or mail.causes == 0:
         connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
         return None
-    reason = mail_notices.refusal(connection, bot_id, recipient, now) if kind in rules.TO_VISITORS else None
-    if reason == rules.STOPPED or (reason and kind == rules.ANSWER):
+    reason = mail_notices.refusal(connection, mail.bot_id or "", mail.recipient, now) if mail.kind in rules.TO_VISITORS else None
+    if reason == rules.STOPPED or (reason and mail.kind == rules.ANSWER):
         settle(connection, number, MailOutcome(rules.FAILED, reason), now)
         return None
-    if kind in rules.LINKS_MS:
-        operators.insert_link(connection, operator_id, link._replace(expires_at=now + rules.LINKS_MS[kind]))
+    if mail.kind in rules.LINKS_MS:
+        operators.insert_link(connection, operator_id, link._replace(expires_at=now + rules.LINKS_MS[mail.kind]))
     connection.execute(
         """
-        UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
-            answer = NULL, node = ?3 WHERE number = ?1
+        UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = ?2, status_code = NULL, error = NULL, answer = NULL,
+            node = ?3 WHERE number = ?1
         """,
-        (number, causes, node),
+        (number, mail.causes, node),
     )
-    return _outgoing(connection, number)
-
-
-def _outgoing(connection: Connection, number: int) -> OutgoingMail:
-    *fields, operator_id, conversation = connection.execute(
-        """
-        SELECT m.number, m.kind, m.recipient,
-            coalesce(o.language, (SELECT f.language FROM bots f WHERE m.account_id IS NULL OR f.account_id = m.account_id
-                ORDER BY f.created_at, f.id LIMIT 1)),
-            m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
-            c.source_page_host, c.channel, (SELECT id FROM appointments WHERE number = m.appointment), m.operator_id, m.conversation
-        FROM mails m LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id
-        LEFT JOIN bots b ON b.id = m.bot_id LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
-        """,
-        (number,),
-    ).fetchone()
-    mail = OutgoingMail(*fields)
     if mail.kind in _DETAILS:
         values = mail.account_id, conversation, min(mail.causes, MOST_DETAILS), operator_id
-        details = connection.execute(_DETAILS[mail.kind], values)
-        return mail._replace(details=tuple(NoticeDetail(*detail) for detail in details))
+        return mail._replace(details=tuple(NoticeDetail(*detail) for detail in connection.execute(_DETAILS[mail.kind], values)))
     unread = "AND delivery = 'queued'" if mail.kind == rules.ANSWER else ""
     texts = connection.execute(
         f"SELECT content FROM messages WHERE conversation = ? AND mail = ? {unread} ORDER BY number", (conversation, number)
@@ -247,7 +235,8 @@ def add_test(connection: Connection, recipient: str, now: int, node: str | None)
         """,
         (rules.TEST, recipient, now, node),
     ).fetchone()
-    return _outgoing(connection, int(number))
+    *fields, _, _, _ = connection.execute(_OUTGOING, (number, rules.SENDING)).fetchone()
+    return OutgoingMail(*fields)
 
 
 _UNKNOWN = "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_at = ?"
