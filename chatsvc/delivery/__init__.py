@@ -1,1 +1,1 @@
-"""The queue that sends what waits in the store: events to webhooks, replies to messaging platforms, mails."""
+"""The queue that sends what waits in the store: events to webhooks, and replies to messaging platforms."""

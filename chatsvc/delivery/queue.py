@@ -127,9 +127,6 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         del lane
         return True
 
-    async def release(self, lane: str) -> None:
-        """Release the resources of a lane that has nothing more to send."""
-
     async def start(self) -> None:
         """Settle what the end of a process interrupted, and send from then on what its lanes are woken for."""
         await self.interrupt()
@@ -177,7 +174,6 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             elif not lane.more or self.stopping:
                 # No await before the removal: a later wake() starts a new lane.
                 del self._lanes[lane.name]
-                await self.release(lane.name)
                 return
 
     async def _take(self, lane: Lane) -> list[asyncio.Semaphore]:

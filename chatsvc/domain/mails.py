@@ -78,6 +78,10 @@ class MailFault(Exception):
         self.code, self.status_code, self.answer = code, status_code, answer
         self.of_server, self.is_permanent = of_server, is_permanent
 
+    def outcome(self, state: str) -> MailOutcome:
+        """Return the outcome of the attempt that failed."""
+        return MailOutcome(state, self.code, self.status_code, self.answer)
+
 
 class MailUncertain(Exception):
     """The connection broke after the message was sent, so that it is unknown whether the server accepted it."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from chatsvc.domain.channels import Channel
 from chatsvc.store import facts
@@ -20,12 +19,8 @@ _SEALED = f"SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN b
 Seal = Callable[[bytes, str], bytes]
 
 
-class SealedChannel(NamedTuple):
-    """A channel with its sealed secrets and the account of its bot."""
-
-    channel: Channel
-    secrets: bytes | None
-    account_id: str
+# A channel with its sealed secrets and the account of its bot.
+SealedChannel = tuple[Channel, bytes | None, str]
 
 
 class IdentityTaken(Exception):
@@ -40,7 +35,7 @@ def _channel(row: tuple[object, ...]) -> Channel:
 @reads
 def of_bot(connection: Connection, bot_id: str) -> list[SealedChannel]:
     rows = connection.execute(f"{_SEALED} WHERE h.bot_id = ? ORDER BY h.created_at, h.channel", (bot_id,))
-    return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
+    return [(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
 def _check_identity(connection: Connection, channel: Channel) -> None:
@@ -92,7 +87,7 @@ def of_kind(connection: Connection, channel: str) -> list[SealedChannel]:
     """List the channels of a kind in all accounts."""
     of_accounts = "JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL"
     rows = connection.execute(f"{_SEALED} {of_accounts} WHERE h.channel = ? ORDER BY h.created_at, h.id", (channel,))
-    return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
+    return [(_channel(row[:-2]), *row[-2:]) for row in rows]
 
 
 @reads

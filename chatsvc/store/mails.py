@@ -103,15 +103,13 @@ _COLUMNS = """
 """
 
 
-def due(connection: Connection, now: int, limit: int) -> list[Mail]:
-    """List the mails to send now."""
-    rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM mails m WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
-    )
-    return [Mail(*row) for row in rows]
-
-
-find_due = reads(due)
+@reads
+def due(connection: Connection, now: int) -> Mail | None:
+    """Return the mail to send next, or None if none is due."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM mails m WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT 1", (now,)
+    ).fetchone()
+    return Mail(*row) if row else None
 
 
 # A mail as it is written; then its operator, its conversation, and whether it is not wanted any more.

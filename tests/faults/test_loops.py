@@ -51,7 +51,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (server_tls.CertificateFiles, "look"),
     "interrupted turns": (channel_answers, "settle_all"),
-    "mails": (mailer.Mailer, "waiting"),
+    "mails": (mailer.Mailer, "look"),
     "outbox": (outbox.Outbox, "waiting"),
     "webhooks": (WebhookQueue, "waiting"),
     "telegram": (pollers.TelegramPollers, "_adjust"),

@@ -42,10 +42,7 @@ class Post:
     async def pass_time(self, seconds: float) -> None:
         """Let time pass and send what is due."""
         self.clock.advance(seconds)
-        mailer = self.app.services.part(Mailer)
-        await mailer.look()
-        while mailer._lanes:  # noqa: ASYNC110  # the queue has no event for it
-            await asyncio.sleep(0.001)
+        await self.app.services.part(Mailer).look()
 
     async def mails(self) -> list[Mail]:
         """The mails of the queue, oldest first."""

@@ -194,7 +194,8 @@ async def test_a_server_that_puts_the_message_off_gets_it_later_with_what_came_m
     await desk.visitor_waits()
     desk.clock.advance(2)
     # Marked as being sent, so that the next cause begins a mail of its own, and then put off.
-    (mail,) = await desk.services.db.read(lambda connection: stored.due(connection, desk.clock(), 10))
+    mail = await stored.due(desk.services.db, desk.clock())
+    assert mail
     assert await stored.begin(desk.services.db, mail.number, desk.clock(), SetupLink(b"", 0, 0), None)
     await desk.visitor_waits("v2")
     assert [state for _, state, _, _ in await post.states()] == ["sending", "queued"]
@@ -221,7 +222,8 @@ async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Po
     await add_operator(desk.caller, "ada@example.com", "waiting")
     await desk.visitor_waits()
     desk.clock.advance(2)
-    (mail,) = await desk.services.db.read(lambda connection: stored.due(connection, desk.clock(), 10))
+    mail = await stored.due(desk.services.db, desk.clock())
+    assert mail
     await stored.begin(desk.services.db, mail.number, desk.clock(), SetupLink(b"", 0, 0), None)
     await desk.services.db.write(lambda connection: connection.execute("UPDATE mails SET node = NULL"))
     assert await stored.interrupt(desk.services.db, desk.clock()) == 1

@@ -30,7 +30,7 @@ async def act(caller: Caller, operation: str, channel: str) -> Any:
 
 async def secrets(caller: Caller) -> dict[str, dict[str, str]]:
     services = caller.app.services
-    return {entry.channel.channel: dict(opened(services.secret, entry).secrets) for entry in await stored.of_bot(services.db, caller.bot)}
+    return {row[0].channel: dict(opened(services.secret, *row).secrets) for row in await stored.of_bot(services.db, caller.bot)}
 
 
 async def test_the_sites_of_a_widget_are_replaced_emptied_or_left(caller: Caller) -> None:

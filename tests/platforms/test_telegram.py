@@ -385,7 +385,7 @@ async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monk
         await asyncio.sleep(3600)
         return []
 
-    monkeypatch.setattr(caller.app.services.channels, "active", hang)
+    monkeypatch.setattr(caller.app.services.channels, "of_kind", hang)
     pollers = TelegramPollers(caller.app.services)
     pollers.start()
     await reading.wait()

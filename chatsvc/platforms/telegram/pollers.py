@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.domain.channels import NewMessage
+from chatsvc.domain.channels import ACTIVE, NewMessage
 from chatsvc.domain.models import BOT
 from chatsvc.outbound.posting import SendingFault
 from chatsvc.platforms.telegram import NAME, bot_of
@@ -63,14 +63,15 @@ class TelegramPollers:
 
     async def _adjust(self) -> None:
         """Start, replace and end pollers so that they match the channels."""
-        active = await self._services.channels.active(NAME)
+        of_telegram = await self._services.channels.of_kind(NAME)
+        active = [opened for opened in of_telegram if opened.channel.state == ACTIVE and opened.secrets]
         # One poller for each token over all processes.
         wanted = {opened.channel.id: opened for opened in active if await self._services.leases.hold(f"telegram {opened.channel.identity}")}
         for identifier, polling in list(self._running.items()):
             if identifier not in wanted or wanted[identifier].secrets["token"] != polling.token:
                 await self._end(identifier)
         # First: two who ask with one token would disturb one another.
-        await self._adjust_team({opened.secrets["token"] for opened in active})
+        await self._adjust_team(of_telegram)
         for identifier, channel in wanted.items():
             if identifier not in self._running:
                 token = channel.secrets["token"]
@@ -79,12 +80,12 @@ class TelegramPollers:
                 poller = TelegramPoller(self._services, channel, client, of_team)
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
 
-    async def _adjust_team(self, polled: set[str]) -> None:
+    async def _adjust_team(self, of_telegram: Sequence[OpenChannel]) -> None:
         """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
         if self._team is None:
             return
         identity = bot_of(self._team.token) or ""
-        is_channel = self._team.token in polled or await self._services.channels.is_set(NAME, identity)
+        is_channel = any(opened.channel.identity == identity for opened in of_telegram)
         is_ours = not is_channel and await self._services.leases.hold(f"telegram {identity}")
         if not is_ours and self._team_polling is not None:
             await background.cancel(self._team_polling)

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from chatsvc.domain.channels import ACTIVE, Channel
+from chatsvc.domain.channels import Channel
 from chatsvc.store import channels as stored
 from chatsvc.store import sealing
 from chatsvc.store.database import Database
@@ -32,32 +32,27 @@ def new_web_secrets() -> dict[str, str]:
     return {VISITORS: secrets.token_urlsafe(32)}
 
 
-def seal(key: MasterKey, channel_id: str, secrets: str) -> bytes:
-    return sealing.seal(key, CHANNEL_SECRETS, secrets, row_name("channels", channel_id))
-
-
-def unseal(key: MasterKey, channel_id: str, sealed: bytes) -> str:
-    """Open the secrets of a channel; raises Unsealable."""
-    return sealing.unseal(key, CHANNEL_SECRETS, sealed, row_name("channels", channel_id))
-
-
 def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
     """Return the token of a channel. Return None if its secrets cannot be opened or contain no token."""
     try:
-        secrets_by_name: dict[str, str] = json.loads(unseal(key, channel_id, sealed))
+        return _unsealed(key, channel_id, sealed).get("token")
     except sealing.Unsealable:
         return None
-    return secrets_by_name.get("token")
 
 
-def opened(key: MasterKey, sealed: stored.SealedChannel) -> OpenChannel:
+def _unsealed(key: MasterKey, channel_id: str, sealed: bytes) -> dict[str, str]:
+    secrets: dict[str, str] = json.loads(sealing.unseal(key, CHANNEL_SECRETS, sealed, row_name("channels", channel_id)))
+    return secrets
+
+
+def opened(key: MasterKey, channel: Channel, sealed: bytes | None, account_id: str) -> OpenChannel:
     secrets: dict[str, str] = {}
-    if sealed.secrets is not None:
+    if sealed is not None:
         try:
-            secrets = json.loads(unseal(key, sealed.channel.id, sealed.secrets))
+            secrets = _unsealed(key, channel.id, sealed)
         except sealing.Unsealable as fault:
             log.error("a channel cannot be used: %s", fault)
-    return OpenChannel(sealed.channel, secrets, sealed.account_id)
+    return OpenChannel(channel, secrets, account_id)
 
 
 class OpenChannels:
@@ -70,7 +65,11 @@ class OpenChannels:
 
     async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
         """Return the channels of a bot by their kind; raises StoreUnavailable."""
-        return {sealed.channel.channel: opened(self._key, sealed) for sealed in await stored.of_bot(self._db, bot_id)}
+        return {row[0].channel: opened(self._key, *row) for row in await stored.of_bot(self._db, bot_id)}
+
+    async def of_kind(self, channel: str) -> list[OpenChannel]:
+        """List the channels of a kind in all accounts."""
+        return [opened(self._key, *row) for row in await stored.of_kind(self._db, channel)]
 
     def changed(self, bot_id: str) -> None:
         for observer in self.observers:
@@ -79,12 +78,3 @@ class OpenChannels:
     async def note_fault(self, channel: Channel, fault: str | None) -> None:
         """Store the reason why a platform refuses a channel, or None if the platform accepts it again."""
         await stored.note_fault(self._db, channel.id, fault, self._clock())
-
-    async def active(self, channel: str) -> list[OpenChannel]:
-        """List the active channels of a kind, opened; those without secrets are left out."""
-        channels = [opened(self._key, sealed) for sealed in await stored.of_kind(self._db, channel)]
-        return [sealed for sealed in channels if sealed.channel.state == ACTIVE and sealed.secrets]
-
-    async def is_set(self, channel: str, identity: str) -> bool:
-        """Report whether a bot has a channel, paused or not, with this account."""
-        return any(sealed.channel.identity == identity for sealed in await stored.of_kind(self._db, channel))

@@ -12,10 +12,13 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
 from chatsvc.domain.models import Bot
 from chatsvc.domain.platforms import CheckSetting, optional_text
-from chatsvc.services.accounts import accounts, channel_secrets
+from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
+from chatsvc.store import sealing
+from chatsvc.store.sealing import row_name
+from chatsvc.store.tables import CHANNEL_SECRETS
 
 MOST_SECRET = 4096
 
@@ -55,9 +58,12 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
             raise refusals.token_refused(channel=channel, fault=str(refusal)) from None
         except stored.IdentityTaken:
             raise refusals.channel_taken(channel=channel) from None
-    text = json.dumps(secrets)
+
+    def seal(check: bytes, row: str) -> bytes:
+        return sealing.seal(services.secret.of(check), CHANNEL_SECRETS, json.dumps(secrets), row_name("channels", row))
+
     try:
-        written = await stored.put(services.db, after, lambda check, row: channel_secrets.seal(services.secret.of(check), row, text))
+        written = await stored.put(services.db, after, seal)
     except stored.IdentityTaken:
         raise refusals.channel_taken(channel=channel) from None
     finally:
@@ -165,16 +171,15 @@ _WEB: Mapping[str, CheckSetting] = {
 
 async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Channel]:
     """List the channels of a bot."""
-    return [sealed.channel for sealed in await stored.of_bot(services.db, bot.id)]
+    return [channel for channel, _, _ in await stored.of_bot(services.db, bot.id)]
 
 
 async def _find(services: Services, bot: Bot, channel: str) -> Channel:
     _known(channel)
-    sealed = await stored.of_bot(services.db, bot.id)
-    match = next((listed.channel for listed in sealed if listed.channel.channel == channel), None)
-    if match is None:
-        raise refusals.channel_not_found(bot=bot.id, channel=channel)
-    return match
+    for existing, _, _ in await stored.of_bot(services.db, bot.id):
+        if existing.channel == channel:
+            return existing
+    raise refusals.channel_not_found(bot=bot.id, channel=channel)
 
 
 async def pause(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:

@@ -6,12 +6,13 @@ knows whether the server took it, and it is `unknown`. Everything before is trie
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Collection, Iterable
+from collections import Counter
+from contextlib import suppress
 from datetime import date, time
 from typing import TYPE_CHECKING
 
-from chatsvc.delivery.queue import DeliveryQueue, Outcome
 from chatsvc.domain import mails as rules
 from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
@@ -21,7 +22,7 @@ from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import mails as stored
-from chatsvc.store.database import STORE_PAUSE_S, Connection, StoreUnavailable
+from chatsvc.store.database import StoreUnavailable, Unit, until_written
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.store.operators import SetupLink
 
@@ -31,69 +32,89 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LANE = "mail"  # there is one server
+STOP_S = 20.0  # for the mail under way at the end of the service
 
 
-class Mailer(DeliveryQueue[Mail, Mail]):
-    """Sends the queued mails of one process."""
-
-    stop_s = 20.0
-    interrupted = "%d mails were being sent when the service ended; nobody knows whether they were"
+class Mailer:
+    """Sends the queued mails of one process. `outcomes` counts the attempts since the start: SENT, or the error."""
 
     def __init__(self, services: Services) -> None:
-        super().__init__(services.db)
         smtp = services.config.notices.smtp
         assert smtp is not None  # noqa: S101  # asked before: services.sends_mail
         self._services, self._smtp = services, smtp
         self._connection: SmtpConnection | None = None
-        self.outcomes[rules.SENT] = 0
+        self._sending = asyncio.Lock()
+        self.stopping = False
+        self.outcomes = Counter({rules.SENT: 0})
 
     async def start(self) -> None:
-        await stored.delay_answers(self.db, self._services.clock())
-        await super().start()
+        """Let answers wait, and settle the mails that the end of a process interrupted."""
+        await stored.delay_answers(self._services.db, self._services.clock())
+        await self.interrupt()
 
-    async def settle_interrupted(self) -> int:
-        return await stored.interrupt(self.db, self._services.clock())
+    async def interrupt(self) -> None:
+        """Settle the mails that the end of a process interrupted."""
+        count = await stored.interrupt(self._services.db, self._services.clock())
+        if count:
+            log.warning("%d mails were being sent when the service ended; nobody knows whether they were", count)
 
-    async def waiting(self) -> Iterable[str]:
-        return [LANE] if await stored.find_due(self.db, self._services.clock(), 1) else []
+    async def look(self) -> None:
+        """Send the mails that are due; raises StoreUnavailable."""
+        async with self._sending:
+            try:
+                while not self.stopping and (mail := await stored.due(self._services.db, self._services.clock())):
+                    await self._send(mail)
+            finally:
+                await self._disconnect()
 
-    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Mail]:
-        del lane, keys
-        return stored.due(connection, self._services.clock(), room)
-
-    def mark(self, connection: Connection, lane: str, rows: list[Mail]) -> list[Mail]:
-        """Let mails fail that were tried for too long. Each other one is marked once the server has accepted its recipient."""
-        del lane
-        now = self._services.clock()
-        old = [mail for mail in rows if mail.created_at <= now - rules.GIVE_UP_MS]
-        for mail in old:
-            outcome = MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer)
-            stored.settle(connection, mail.number, outcome, now)
-        return [mail for mail in rows if mail not in old]
-
-    def key(self, item: Mail) -> object:
-        return item.number
-
-    async def send(self, item: Mail) -> Outcome:
+    async def _send(self, mail: Mail) -> None:
+        """Make one attempt and write its outcome. Let the mail fail if it was tried for too long."""
+        services, now = self._services, self._services.clock()
+        if mail.created_at <= now - rules.GIVE_UP_MS:
+            await self._settle(mail.number, MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer))
+            return
         try:
             connection = await self._connected()
         except MailFault as fault:
             log.warning("mails wait, %s takes none: %s", self._smtp.host, fault)
-            return self._put_off(fault)
+            await self._put_off(fault)
+            return
         try:
-            await connection.address(self._smtp.sender, item.recipient)
-            now, token = self._services.clock(), operators.new_token()
+            await connection.address(self._smtp.sender, mail.recipient)
+            token, now = operators.new_token(), services.clock()
             link = SetupLink(operators.digest(token), now, now, mailed=True)
-            mail = await stored.begin(self.db, item.number, now, link, self.db.node)
+            outgoing = await stored.begin(services.db, mail.number, now, link, services.db.node)
+            if outgoing is None:
+                return
+            outcome = await self._write(connection, outgoing, token)
         except MailFault as fault:
+            log.warning("mail %d was not taken: %s", mail.number, fault)
             if fault.of_server:
-                await self.release()
-            return self._not_taken(item.number, fault)
-        except StoreUnavailable as fault:
-            log.error("mails wait: %s", fault)
-            return Outcome(None, lambda _: None, pause_s=STORE_PAUSE_S)
-        return await self._write(connection, mail, token) if mail is not None else Outcome(None, lambda _: None)
+                await self._disconnect()
+            if not fault.is_permanent:
+                await self._put_off(fault, mail.number)
+                return
+            outcome = fault.outcome(rules.FAILED)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception("unexpected fault while mail %d was sent", mail.number)
+            outcome = MailOutcome(rules.UNKNOWN, "internal_error")
+        if outcome.state == rules.UNKNOWN:
+            await self._disconnect()
+        await self._settle(mail.number, outcome)
+
+    async def _settle(self, number: int, outcome: MailOutcome) -> None:
+        now = self._services.clock()
+        await self._record(outcome.error or rules.SENT, lambda connection: stored.settle(connection, number, outcome, now))
+
+    async def _put_off(self, fault: MailFault, number: int | None = None) -> None:
+        outcome, now = fault.outcome(rules.QUEUED), self._services.clock()
+        await self._record(fault.code, lambda connection: stored.put_off(connection, outcome, now, number))
+
+    async def _record(self, code: str, unit: Unit[None]) -> None:
+        self.outcomes[code] += 1
+        await until_written(lambda: self._services.db.write(unit), lambda: self.stopping, "mails")
 
     async def _connected(self) -> SmtpConnection:
         """Return the connection without a recipient, another one where it has broken. Raises MailFault."""
@@ -101,7 +122,7 @@ class Mailer(DeliveryQueue[Mail, Mail]):
             try:
                 await self._connection.reset()
             except MailFault:
-                await self.release()
+                await self._disconnect()
         self._connection = self._connection or await self._open()
         return self._connection
 
@@ -114,31 +135,23 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         settings = SmtpSettings(smtp.host, smtp.port, smtp.security, smtp.username, password, smtp.ca_file, name)
         return await open_smtp(settings, self._services.egress)
 
-    async def release(self, lane: str = LANE) -> None:
-        del lane
+    async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
 
-    async def _write(self, connection: SmtpConnection, mail: OutgoingMail, token: str = "") -> Outcome:
-        """Write the message of a mail that is marked as being sent. `token` is that of its set-up link."""
+    async def _write(self, connection: SmtpConnection, mail: OutgoingMail, token: str = "") -> MailOutcome:
+        """Write the message of a mail that is marked as being sent. `token` is that of its set-up link. Raises MailFault."""
         try:
             message = await self._message(mail, token)
         except Exception:
             log.exception("unexpected fault while mail %d was written", mail.number)
-            return self._settled(mail.number, MailOutcome(rules.FAILED, "internal_error"))
+            return MailOutcome(rules.FAILED, "internal_error")
         try:
-            answer = await connection.send(message)
-        except MailFault as fault:
-            if mail.kind == rules.TEST:  # it is not tried again
-                return self._settled(mail.number, _outcome(rules.FAILED, fault))
-            return self._not_taken(mail.number, fault)
+            return MailOutcome(rules.SENT, None, 250, await connection.send(message))
         except MailUncertain as fault:
             log.warning("nobody knows whether mail %d was sent: %s", mail.number, fault)
-            if connection is self._connection:
-                await self.release()
-            return self._settled(mail.number, MailOutcome(rules.UNKNOWN, "connection_lost"))
-        return self._settled(mail.number, MailOutcome(rules.SENT, None, 250, answer))
+            return MailOutcome(rules.UNKNOWN, "connection_lost")
 
     async def _message(self, mail: OutgoingMail, token: str) -> bytes:
         from chatsvc.services.operations import mail_texts
@@ -157,24 +170,10 @@ class Mailer(DeliveryQueue[Mail, Mail]):
         when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
         return mail_texts.to_visitor(mail, self._smtp, language, stop_url, when, invitation)
 
-    def _not_taken(self, number: int, fault: MailFault) -> Outcome:
-        log.warning("mail %d was not taken: %s", number, fault)
-        return self._settled(number, _outcome(rules.FAILED, fault)) if fault.is_permanent else self._put_off(fault, number)
-
-    def _put_off(self, fault: MailFault, number: int | None = None) -> Outcome:
-        outcome, now = _outcome(rules.QUEUED, fault), self._services.clock()
-        return Outcome(fault.code, lambda connection: stored.put_off(connection, outcome, now, number))
-
-    def _settled(self, number: int, outcome: MailOutcome) -> Outcome:
-        now = self._services.clock()
-        return Outcome(outcome.error or rules.SENT, lambda connection: stored.settle(connection, number, outcome, now))
-
-    def broken(self, item: Mail) -> Outcome:
-        return self._settled(item.number, MailOutcome(rules.UNKNOWN, "internal_error"))
-
     async def send_test(self, recipient: str) -> Mail:
         """Send a test mail now, once, and return it with its outcome."""
-        mail = await stored.add_test(self.db, recipient, self._services.clock(), self.db.node)
+        db = self._services.db
+        mail = await stored.add_test(db, recipient, self._services.clock(), db.node)
         try:
             connection = await self._open()
             try:
@@ -183,18 +182,18 @@ class Mailer(DeliveryQueue[Mail, Mail]):
             finally:
                 await connection.close()
         except MailFault as fault:
-            outcome = self._settled(mail.number, _outcome(rules.FAILED, fault))
-        await self.write(outcome)
-        (sent,) = await stored.page(self.db, 1, mail.number + 1)
+            outcome = fault.outcome(rules.FAILED)
+        await self._settle(mail.number, outcome)
+        (sent,) = await stored.page(db, 1, mail.number + 1)
         return sent
 
     async def close(self) -> None:
-        await super().close()
-        await self.release()
-
-
-def _outcome(state: str, fault: MailFault) -> MailOutcome:
-    return MailOutcome(state, fault.code, fault.status_code, fault.answer)
+        """Finish the mail under way; send no other."""
+        self.stopping = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S), self._sending:
+                pass
+        await self._disconnect()
 
 
 async def list_all(
