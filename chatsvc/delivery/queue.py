@@ -238,7 +238,6 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         try:
             outcome = await self.attempt(lane.name, item)
             lane.outcomes.append(outcome)
-            self._count(outcome)
             now = asyncio.get_running_loop().time()
             if outcome.of_key:
                 lane.held[self.key(item)] = now + outcome.pause_s
@@ -259,15 +258,12 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             log.exception("unexpected fault in a delivery of %s", lane)
             outcome = self.broken(item)
         self.answers[lane] = outcome.is_answered
-        return outcome
-
-    def _count(self, outcome: Outcome) -> None:
         if outcome.code is not None:
             self.outcomes[outcome.code] += 1
+        return outcome
 
     async def write(self, outcome: Outcome) -> None:
         """Write the outcome of an attempt that a person asked for."""
-        self._count(outcome)
         await until_written(lambda: self.db.write(outcome.write), lambda: self.stopping, "deliveries")
 
     async def close(self) -> None:

@@ -146,7 +146,7 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
         return None
     reason = mail_notices.refusal(connection, mail.bot_id or "", mail.recipient, now) if mail.kind in rules.TO_VISITORS else None
     if reason == rules.STOPPED or (reason and mail.kind == rules.ANSWER):
-        settle(connection, number, MailOutcome(rules.FAILED, reason), now)
+        _settle(connection, number, MailOutcome(rules.FAILED, reason), now)
         return None
     if mail.kind in rules.LINKS_MS:
         operators.insert_link(connection, operator_id, link._replace(expires_at=now + rules.LINKS_MS[mail.kind]))
@@ -167,7 +167,7 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
     return mail._replace(texts=tuple(content for (content,) in texts))
 
 
-def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
     """Write the final outcome of a mail. The answers that it carries are linked to it, so that the conversation shows the outcome."""
     _claim_answers(connection, number)
     connection.execute(
@@ -187,6 +187,10 @@ def settle(connection: Connection, number: int, outcome: MailOutcome, now: int) 
         )
 
 
+settle = writes(_settle)
+
+
+@writes
 def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
     """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails: the server accepts none.
 

@@ -296,7 +296,7 @@ async def test_a_mail_that_was_put_off_takes_up_the_next_answer(visitor: Visitor
     assert mail
     assert await mails.begin(db, mail.number, visitor.clock(), SetupLink(b"", 0, 0), None)
     await visitor.act("conversation.reply", text="Hello?")
-    await db.write(lambda connection: mails.put_off(connection, outcome, visitor.clock(), mail.number))
+    await mails.put_off(db, outcome, visitor.clock(), mail.number)
     await post.pass_time(10)
     (text,) = mailbox.texts
     assert "Yes." in text
@@ -320,4 +320,4 @@ async def test_erasing_the_visitor_takes_the_answer_back(visitor: Visitor, post:
     await perform(visitor.services, ADMIN, "conversation.erase", {"user_id": "v1", "bot": visitor.caller.bot})
     await post.pass_time(120)
     assert (mailbox.messages, await post.mails()) == ([], [])
-    await visitor.services.db.write(lambda connection: mails.settle(connection, 1, MailOutcome("sent"), visitor.clock()))
+    await mails.settle(visitor.services.db, 1, MailOutcome("sent"), visitor.clock())

@@ -200,7 +200,7 @@ async def test_a_server_that_puts_the_message_off_gets_it_later_with_what_came_m
     await desk.visitor_waits("v2")
     assert [state for _, state, _, _ in await post.states()] == ["sending", "queued"]
     outcome = MailOutcome("queued", "refused", 452, "full")
-    await desk.services.db.write(lambda connection: stored.put_off(connection, outcome, desk.clock(), mail.number))
+    await stored.put_off(desk.services.db, outcome, desk.clock(), mail.number)
     assert await post.states() == [("waiting", "queued", 2, "refused")]
     mailbox.replies["DATA"] = "452 full"
     await post.pass_time(10)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import date, time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import mails as rules
@@ -22,7 +24,7 @@ from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.services import Services
 from chatsvc.store import mails as stored
-from chatsvc.store.database import StoreUnavailable, Unit, until_written
+from chatsvc.store.database import StoreUnavailable, until_written
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.store.operators import SetupLink
 
@@ -105,16 +107,15 @@ class Mailer:
         await self._settle(mail.number, outcome)
 
     async def _settle(self, number: int, outcome: MailOutcome) -> None:
-        now = self._services.clock()
-        await self._record(outcome.error or rules.SENT, lambda connection: stored.settle(connection, number, outcome, now))
+        self.outcomes[outcome.error or rules.SENT] += 1
+        await self._until_written(partial(stored.settle, self._services.db, number, outcome, self._services.clock()))
 
     async def _put_off(self, fault: MailFault, number: int | None = None) -> None:
-        outcome, now = fault.outcome(rules.QUEUED), self._services.clock()
-        await self._record(fault.code, lambda connection: stored.put_off(connection, outcome, now, number))
+        self.outcomes[fault.code] += 1
+        await self._until_written(partial(stored.put_off, self._services.db, fault.outcome(rules.QUEUED), self._services.clock(), number))
 
-    async def _record(self, code: str, unit: Unit[None]) -> None:
-        self.outcomes[code] += 1
-        await until_written(lambda: self._services.db.write(unit), lambda: self.stopping, "mails")
+    async def _until_written(self, write: Callable[[], Awaitable[None]]) -> None:
+        await until_written(write, lambda: self.stopping, "mails")
 
     async def _connected(self) -> SmtpConnection:
         """Return the connection without a recipient, another one where it has broken. Raises MailFault."""
