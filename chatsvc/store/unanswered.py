@@ -57,16 +57,6 @@ class AskedQuestion(NamedTuple):
     group_id: int | None = None
 
 
-class UnmaskedQuestion(NamedTuple):
-    """A stored question whose personal data has not been masked yet."""
-
-    number: int
-    bot_id: str
-    question: str
-    language: str
-    country: str
-
-
 @writes
 def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int) -> None:
     """Store a question, or count it again. From time to time the rarest and oldest questions beyond MOST_KEPT are deleted."""
@@ -169,27 +159,25 @@ def groups(
         (bot_id, changed_at, change_number, limit, start, group_id, json.dumps(list(words)), other),
     ).fetchall()
     read_groups: list[UnansweredGroup] = []
-    for number_of_group, times, last_asked_at, state in rows:
-        of_group = connection.execute(
+    for row_id, times, last_asked_at, state in rows:
+        questions = connection.execute(
             """
             SELECT number, question, language FROM unanswered_questions
             WHERE bot_id = ? AND group_id = ? AND masked = 1 ORDER BY times DESC, last_asked_at DESC LIMIT ?
             """,
-            (bot_id, number_of_group, wordings),
+            (bot_id, row_id, wordings),
         ).fetchall()
         channels = connection.execute(
             """
             SELECT DISTINCT a.channel FROM unanswered_askers a JOIN unanswered_questions q ON q.number = a.question
             WHERE q.bot_id = ? AND q.group_id = ? ORDER BY a.channel
             """,
-            (bot_id, number_of_group),
+            (bot_id, row_id),
         ).fetchall()
-        (number, question, language), *_ = of_group
-        asked, names = [wording for _, wording, _ in of_group], [name for (name,) in channels]
+        (number, question, language), *_ = questions
+        asked, names = [wording for _, wording, _ in questions], [name for (name,) in channels]
         is_answered = None if state < 0 else bool(state)
-        read_groups.append(
-            UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, is_answered, number_of_group)
-        )
+        read_groups.append(UnansweredGroup(number, question, int(times), asked, language, last_asked_at, names, is_answered, row_id))
     return read_groups
 
 
@@ -267,16 +255,15 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
 
 
 @reads
-def unmasked(connection: Connection, limit: int) -> list[UnmaskedQuestion]:
-    """List questions that an older version or an import has stored unmasked, with their language and country."""
-    rows = connection.execute(
+def unmasked(connection: Connection, limit: int) -> list[tuple[int, str, str, str, str]]:
+    """List the number, bot, text, language and country of questions that an older version or an import has stored unmasked."""
+    return connection.execute(
         """
         SELECT q.number, q.bot_id, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
         WHERE q.masked = 0 ORDER BY q.number LIMIT ?
         """,
         (limit,),
-    )
-    return [UnmaskedQuestion(*row) for row in rows]
+    ).fetchall()
 
 
 @writes

@@ -22,6 +22,7 @@ from chatsvc.services.knowledge.previews import Computation
 from chatsvc.services.messages import trials
 from chatsvc.services.messages.trials import Trials
 from chatsvc.services.services import Services
+from chatsvc.store.knowledge import Whole
 from tests import conftest
 from tests.fakes import ADMIN, ScriptedEngine, bot_of, failing
 
@@ -147,15 +148,16 @@ async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: co
 async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
 
-    async def never(work: dict[str, str], _: object) -> None:
-        begun.append(work["account"])
+    async def never(work: Any, _: object) -> None:
+        begun.append(work["bot"]["account_id"])
         await asyncio.sleep(60)
 
     monkeypatch.setattr(previews, "_PATIENCE_S", 0.05)
     monkeypatch.setattr(knowledge_work, "run", never)
     computations = previews.Computations(SimpleNamespace(node="a service"))  # type: ignore[arg-type]
-    for number, account in enumerate("aab"):
-        await computations.run(account, Computation(str(number), "bot", "lint"), {"account": account})
+    for account in "aab":
+        bot = Bot("bot", account, "Quay Inn", None, "offline", True, 0, 0, 0)
+        await computations.run(bot, Computation("bot", "lint"), Whole([], []))
     assert begun == ["a", "b"]
     await computations.close()
 

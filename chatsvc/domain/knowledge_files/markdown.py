@@ -52,13 +52,7 @@ def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
     """Parse a list of questions or a document; raises KnowledgeFileError with all faults of the file."""
     gathering = Gathering(source, default_language=default_language)
     content = list(_content(_marked(lines_of(text)), gathering))
-    if not _asks(content):
-        return _read_document(gathering, content)
-    reader = _Questions(gathering)
-    for number, line, is_code in content:
-        reader.read(number, line, is_code=is_code)
-    reader.close()
-    return gathering.done("no_question")
+    return (_read_questions if _asks(content) else _read_document)(gathering, content)
 
 
 def _marked(lines: list[str]) -> list[str]:
@@ -110,12 +104,11 @@ def _content(lines: list[str], gathering: Gathering) -> Iterator[tuple[int, str,
 
 def _without_comments(line: str, *, is_open: bool) -> tuple[str | None, bool]:
     """Return a line without comments, and whether a comment continues in the next line. A line with only a comment becomes None."""
+    rest = line
     if is_open:
         _, end, rest = line.partition("-->")
         if not end:
             return None, True
-    else:
-        rest = line
     if closed := _COMMENTS.match(rest):
         rest = rest[closed.end() :]
     if rest.lstrip().startswith("<!--"):
@@ -197,63 +190,50 @@ class _Draft:
         self.begun = self.begun or bool(line)
 
 
-class _Questions:
-    """Line-by-line parser of a file of questions and answers."""
-
-    def __init__(self, gathering: Gathering) -> None:
-        self._gathering = gathering
-        self._language: str | None = None
-        self._draft: _Draft | None = None
-        self._has_stray = False  # one fault a stretch of stray text, not one a line
-
-    def read(self, number: int, line: str, *, is_code: bool) -> None:
-        if is_code and self._draft is not None:
-            self._draft.add(line)
-        elif match := _QUESTION.fullmatch(line):
-            self.close()
-            self._draft = _Draft(_heading(match[1]), number, self._language)
-        elif _TITLE.fullmatch(line):
-            self.close()
-        elif self._draft is None:
-            self._outside(number, line)
-        else:
-            self._inside(self._draft, number, line)
-
-    def _outside(self, number: int, line: str) -> None:
-        """Parse a line outside of entries: before the first question, or below a section's title."""
-        named = _FIELD.fullmatch(line)
-        if not line or set(line) <= set("- "):  # blank, a rule, or the frame of a front matter
-            return
-        if named is None:
-            if not self._has_stray:
-                self._has_stray = True
-                self._gathering.fault(number, "stray_text")
-        elif named[1].lower() == "alt":
-            self._gathering.fault(number, "stray_alt")
-        elif named[1].lower() == "synonyms":
-            self._gathering.synonyms(number, named[2].split(","))
-        else:
-            self._language = self._gathering.language(number, named[2]) or self._language
-
-    def _inside(self, draft: _Draft, number: int, line: str) -> None:
+def _read_questions(gathering: Gathering, content: list[tuple[int, str, bool]]) -> Parsed:
+    """Read a list of questions with their answers, line by line."""
+    draft: _Draft | None = None
+    language: str | None = None  # of the entries below
+    has_stray = False  # one fault a stretch of stray text, not one a line
+    for number, line, is_code in [*content, (0, "#", False)]:  # a title ends the last entry
+        if is_code and draft is not None:
+            draft.add(line)
+            continue
+        heading = _QUESTION.fullmatch(line)
+        if heading or _TITLE.fullmatch(line):
+            if draft is not None:
+                gathering.entry(draft.line, draft.question, draft.alt, "\n".join(draft.answer), draft.language)
+            draft, has_stray = _Draft(_heading(heading[1]), number, language) if heading else None, False
+            continue
         named = _FIELD.fullmatch(line) if line else None
-        name = named[1].lower() if named else ""
-        if named and name == "alt":
-            if draft.begun:
-                self._gathering.fault(number, "late_alt")
-            else:
-                draft.alt.append((number, named[2]))
-        elif named and name == "language" and not draft.begun and (not draft.answer or is_language(named[2].strip())):
-            draft.language = self._gathering.language(number, named[2]) or draft.language
-        elif named and name == "synonyms" and not draft.answer:
-            self._gathering.fault(number, "synonyms_in_entry")
+        name, value = (named[1].lower(), named[2]) if named else ("", "")
+        if draft is None:  # before the first question, or below a section's title
+            if name == "language":
+                language = gathering.language(number, value) or language
+            elif name == "synonyms":
+                gathering.synonyms(number, value.split(","))
+            elif name == "alt":
+                gathering.fault(number, "stray_alt")
+            elif not has_stray and not set(line) <= set("- "):  # neither blank, nor a rule or the frame of a front matter
+                has_stray = True
+                gathering.fault(number, "stray_text")
         else:
-            draft.add(_unstruck(_ESCAPED.sub(r"\1\2", line)) if line else "")
+            _read_below(gathering, draft, number, line, name, value)
+    return gathering.done("no_question")
 
-    def close(self) -> None:
-        draft, self._draft, self._has_stray = self._draft, None, False
-        if draft is not None:
-            self._gathering.entry(draft.line, draft.question, draft.alt, "\n".join(draft.answer), draft.language)
+
+def _read_below(gathering: Gathering, draft: _Draft, number: int, line: str, name: str, value: str) -> None:
+    """Read a line below a question. `name` and `value` are the parts of a field, or empty."""
+    if name == "alt" and draft.begun:
+        gathering.fault(number, "late_alt")
+    elif name == "alt":
+        draft.alt.append((number, value))
+    elif name == "language" and not draft.begun and (not draft.answer or is_language(value.strip())):
+        draft.language = gathering.language(number, value) or draft.language
+    elif name == "synonyms" and not draft.answer:
+        gathering.fault(number, "synonyms_in_entry")
+    else:
+        draft.add(_unstruck(_ESCAPED.sub(r"\1\2", line)))
 
 
 def _read_document(gathering: Gathering, content: list[tuple[int, str, bool]]) -> Parsed:
@@ -270,7 +250,7 @@ def _read_document(gathering: Gathering, content: list[tuple[int, str, bool]]) -
             sections.heading(len(heading[1]), _heading(heading[2] or ""))
         elif sections.empty and (named := _FIELD.fullmatch(line)) and named[1].lower() == "synonyms":
             gathering.synonyms(number, named[2].split(","))
-        elif sections.empty and (named := _FIELD.fullmatch(line)) and named[1].lower() == "language" and is_language(named[2].strip()):
+        elif sections.empty and named and named[1].lower() == "language" and is_language(named[2].strip()):
             language = named[2].strip()
         elif (sections.empty and set(line) <= set("- ")) or sections.labelled(number, line):
             continue

@@ -74,12 +74,8 @@ async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str
 
 def from_file(file: dict[str, Any]) -> stored.FromFile:
     """Convert a file that `read_files` has returned for the store. Its entries get new ids."""
-    entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]
-    return stored.FromFile(
-        file["name"],
-        [Entry(str(uuid.uuid4()), *values) for values in entries],
-        [Synonyms(tuple(words), source) for words, source in file["synonyms"]],
-    )
+    entries = [Entry(str(uuid.uuid4()), question, tuple(alt), *others) for question, alt, *others, _ in file["entries"]]
+    return stored.FromFile(file["name"], entries, [Synonyms(tuple(words), source) for words, source in file["synonyms"]])
 
 
 async def list_all(services: Services, _: Caller, *, bot: Bot) -> list[Entry]:
@@ -210,14 +206,11 @@ async def search(services: Services, _: Caller, *, bot: Bot, questions: Sequence
     """Search a bot's knowledge for each question, as the knowledge engine does."""
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
 
-    def work() -> list[QuestionResult]:
-        results = []
-        for question in questions:
-            background.proceed()
-            results.append(QuestionResult(question, index.search(question, explain=True)))
-        return results
+    def searched(question: str) -> QuestionResult:
+        background.proceed()
+        return QuestionResult(question, index.search(question, explain=True))
 
-    return await services.offload(work)
+    return await services.offload(lambda: [searched(question) for question in questions])
 
 
 class Piece(NamedTuple):
@@ -316,30 +309,21 @@ async def import_pieces(
         faults = [{"file": source, "unit": error.unit, **asdict(fault)} for fault in error.faults]
         raise refusals.files_invalid(faults=faults) from None
     compared = await compare_pieces(services, caller, bot=bot, source=source, pieces=pieces)
-    entries = [
-        Entry(
-            piece.before.id if piece.before else str(uuid.uuid4()),
-            entry.question,
-            tuple(dict.fromkeys((*(piece.before.alt if piece.before else ()), *entry.alt))),
-            entry.answer,
-            entry.language,
-            source,
-        )
-        for piece, entry in zip(compared.pieces, parsed, strict=True)
-    ]
-    file = stored.FromFile(
-        source, [*entries, *(entry for entry in compared.removed if entry.id in keep)], [Synonyms(words, source) for words in synonyms]
-    )
-    origin = origin_of(services, caller)
-    (replaced,) = await stored.replace(services.db, bot.id, [file], origin)
+    entries = []
+    for piece, entry in zip(compared.pieces, parsed, strict=True):
+        before = piece.before or Entry(str(uuid.uuid4()), "", (), "", "")
+        alt = tuple(dict.fromkeys((*before.alt, *entry.alt)))
+        entries.append(Entry(before.id, entry.question, alt, entry.answer, entry.language, source))
+    entries += [entry for entry in compared.removed if entry.id in keep]
+    file = stored.FromFile(source, entries, [Synonyms(words, source) for words in synonyms])
+    (replaced,) = await stored.replace(services.db, bot.id, [file], origin_of(services, caller))
     services.knowledge.invalidate(bot.id)
     return FileChange(source, len(file.entries), replaced)
 
 
 async def remove_source(services: Services, caller: Caller, *, bot: Bot, source: str) -> FileChange:
     """Remove all entries and synonyms of a source; raises `source_not_found`."""
-    origin = origin_of(services, caller)
-    gone = await stored.remove_source(services.db, bot.id, source, origin)
+    gone = await stored.remove_source(services.db, bot.id, source, origin_of(services, caller))
     services.knowledge.invalidate(bot.id)
     if not gone:
         raise refusals.source_not_found(source=source)

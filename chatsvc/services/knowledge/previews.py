@@ -61,8 +61,6 @@ _SYSTEM = (
     "of strings alone, one list for each entry, in their order."
 )
 
-Work = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
-
 
 class PastQuestion(NamedTuple):
     """A question to ask in a preview. Its `origin` is "asked" (in a conversation), "unanswered" or "phrasing" (of an entry)."""
@@ -125,8 +123,8 @@ def changes(
         # An entry of a file that is added again has a new id.
         if (old and (old.answer, old.language)) != (new and (new.answer, new.language)):
             kind = "gained" if old is None else "lost" if new is None else "changed"
-            questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)
-            changed.append(AnswerChange(kind, question.text, question.origin, question.times, *questions_of, *answers_of))
+            answers = old and old.question, new and new.question, old and old.answer, new and new.answer
+            changed.append(AnswerChange(kind, *question, *answers))
         if done % _BATCH == 0 or done == len(asked):
             progress("searching for past questions", done, len(asked))
     runs = [bot_tests.outcomes(bot, index, now_ms) for index in indexes]
@@ -143,7 +141,6 @@ class Computation:
     outcomes of tests that fail after the change.
     """
 
-    id: str
     bot_id: str
     kind: str
     entry: Entry | None = None
@@ -163,20 +160,23 @@ class Computation:
     findings: list[LintFinding] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def report(self, step: str, done: int, of: int) -> None:
         self.step, self.done, self.of = step, done, of
 
     def take(self, items: list[dict[str, Any]]) -> None:
         """Store the items that the child process has returned: findings of a check, or the results of a preview."""
+        self.counts = Counter(item["kind"] for item in items if "kind" in item)
         if self.kind == "lint":
             self.findings = [LintFinding(**item) for item in items]
-            self.counts = Counter(finding.kind for finding in self.findings)
-            return
-        self.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
-        changes = [AnswerChange(**item) for item in items if "passed" not in item]
-        self.counts = Counter(change.kind for change in changes)
-        self.changes = changes[:MOST_SHOWN]
+        else:
+            self.broken = [BotTestOutcome(**item) for item in items if "passed" in item]
+            self.changes = [AnswerChange(**item) for item in items if "passed" not in item][:MOST_SHOWN]
+
+
+# A version of a bot's knowledge, or what makes it in the background.
+Version = Whole | Callable[[Computation], Awaitable[Whole]]
 
 
 class Computations:
@@ -191,28 +191,29 @@ class Computations:
         computation = self._kept.get(computation_id)
         return computation if computation and computation.bot_id == bot_id else None
 
-    async def run(self, account_id: str, computation: Computation, work: Work) -> Computation:
-        """Start a computation and wait a few seconds, or for its end if no service runs. `work` may be a function that returns the work."""
+    async def run(self, bot: Bot, computation: Computation, *versions: Version, **request: object) -> Computation:
+        """Start a computation over one or two versions of a bot's knowledge, and wait a few seconds, or for its end if no service runs."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
             if evicted.task:
                 evicted.task.cancel()
-        computation.task = background.start(f"knowledge {computation.kind}", self._run(account_id, computation, work))
+        request |= {"kind": computation.kind, "bot": bot._replace(instructions=None, description=None)._asdict()}
+        computation.task = background.start(f"knowledge {computation.kind}", self._run(bot, computation, versions, request))
         await background.wait(computation.finished, _PATIENCE_S if self._services.node is not None else _LONGEST_S)
         return computation
 
-    async def _run(self, account_id: str, computation: Computation, work: Work) -> None:
+    async def _run(self, bot: Bot, computation: Computation, versions: Sequence[Version], request: Mapping[str, Any]) -> None:
+        state = "failed"
         try:
-            async with self._slots.slot(account_id), asyncio.timeout(_LONGEST_S):
-                computation.take(await knowledge_work.run(await work() if callable(work) else work, computation.report))
-            computation.state = "done"
+            async with self._slots.slot(bot.account_id), asyncio.timeout(_LONGEST_S):
+                wholes = [await version(computation) if callable(version) else version for version in versions]
+                computation.take(await knowledge_work.run({**request, "versions": wholes}, computation.report))
+            state = "done"
         except (knowledge_work.WorkFailed, TimeoutError) as fault:
-            reason = str(fault) or "it took too long"
-            log.error("knowledge %s of the bot %s failed: %s", computation.kind, computation.bot_id, reason)
+            log.error("knowledge %s of the bot %s failed: %s", computation.kind, bot.id, str(fault) or "it took too long")
         finally:
-            if computation.state != "done":
-                computation.state = "failed"
+            computation.state = state
             computation.finished.set()
 
     async def close(self) -> None:
@@ -241,28 +242,24 @@ async def begin(
         return await compare(services, bot, before, await stored.with_files(services.db, bot.id, added), files=files)
     written = None if question is None else knowledge.draft(bot, question, answer, alt, language)
     entries = {present.id: present for present in before.entries}
-    if entry is not None and entry not in entries:
+    present = entries.pop(entry, None) if entry is not None and written is None else entries.get(entry or "")
+    if entry is not None and present is None:
         raise refusals.entry_not_found(entry=entry)
-    if written is not None:
-        written = written._replace(id=entry, source=entries[entry].source) if entry is not None else written
-        entries[written.id] = written
-    elif entry is None:
+    if written is None and present is None:
         raise refusals.nothing_to_change()
-    removed = entries.pop(entry) if entry is not None and written is None else None
-    return await compare(services, bot, before, before._replace(entries=list(entries.values())), entry=written, removed=removed)
+    if written is not None:
+        written = written._replace(id=present.id, source=present.source) if present else written
+        entries[written.id] = written
+    after = before._replace(entries=list(entries.values()))
+    return await compare(services, bot, before, after, entry=written, removed=None if written else present)
 
 
-async def compare(services: Services, bot: Bot, before: Whole, after: Whole, *, phrasings: bool = True, **draft: Any) -> Computation:
+async def compare(services: Services, bot: Bot, before: Whole, after: Version, *, phrasings: bool = True, **draft: Any) -> Computation:
     """Begin to compare two versions of a bot's knowledge by past questions. If `phrasings` is true, compare by entries' phrasings too."""
     past = await past_questions(services, bot)
-    work = work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=phrasings)
-    computation = Computation(str(uuid.uuid4()), bot.id, "preview", questions=len(past), **draft)
-    return await services.part(Computations).run(bot.account_id, computation, work)
-
-
-def work_of(kind: str, bot: Bot, *versions: Whole, **given: object) -> Mapping[str, Any]:
-    """Return a request for the child process in knowledge_work.py, with one or two versions of a bot's knowledge."""
-    return {"kind": kind, "bot": bot._replace(instructions=None, description=None)._asdict(), "versions": versions, **given}
+    computation = Computation(bot.id, "preview", questions=len(past), **draft)
+    request = {"questions": past, "phrasings": phrasings, "now_ms": services.clock()}
+    return await services.part(Computations).run(bot, computation, before, after, **request)
 
 
 async def show(services: Services, _: Caller, *, bot: Bot, preview: str) -> Computation:
@@ -276,9 +273,9 @@ async def show(services: Services, _: Caller, *, bot: Bot, preview: str) -> Comp
 async def lint(services: Services, _: Caller, *, bot: Bot, everything: bool = False) -> Computation:
     """Check a bot's knowledge for weak entries in the background. If `everything` is true, every phrasing is searched for, not a sample."""
     whole = await stored.whole(services.db, bot.id)
-    computation = Computation(str(uuid.uuid4()), bot.id, "lint", entries=len(whole.entries))
-    computation.questions = sum(1 + len(entry.alt) for entry in whole.entries)
-    return await services.part(Computations).run(bot.account_id, computation, work_of("lint", bot, whole, everything=everything))
+    phrasings = sum(1 + len(entry.alt) for entry in whole.entries)
+    computation = Computation(bot.id, "lint", entries=len(whole.entries), questions=phrasings)
+    return await services.part(Computations).run(bot, computation, whole, everything=everything)
 
 
 class Phrased(NamedTuple):
@@ -299,29 +296,23 @@ async def phrase(services: Services, caller: Caller, *, bot: Bot, tier: str | No
     chosen = _tier(services, bot, tier)
     if state.account.subscription_status not in MAY_SEND:
         raise refusals.trial_account_inactive(status=state.account.subscription_status)
-    past = await past_questions(services, bot)
     before = await stored.whole(services.db, bot.id)
-    computation = Computation(str(uuid.uuid4()), bot.id, "preview", questions=len(past))
 
-    async def work() -> Mapping[str, Any]:
+    async def after(computation: Computation) -> Whole:
         computation.phrased = await _written(services, state, bot, chosen, before.entries[:MOST_ENTRIES], computation)
         changed = {entry.id: entry for entry in computation.phrased}
-        after = before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
-        return work_of("preview", bot, before, after, questions=past, now_ms=services.clock(), phrasings=True)
+        return before._replace(entries=[changed.get(entry.id, entry) for entry in before.entries])
 
-    return await services.part(Computations).run(bot.account_id, computation, work)
+    return await compare(services, bot, before, after)
 
 
 async def apply_phrasings(services: Services, caller: Caller, *, bot: Bot, preview: str) -> Phrased:
     """Add the phrasings that a model has written to the entries that still exist; raises `preview_not_found`."""
     computation = await show(services, caller, bot=bot, preview=preview)
-    done = Phrased(bot.id, 0, 0)
-    known = {entry.id: entry for entry in await stored.entries(services.db, bot.id)}
-    for entry in computation.phrased:
-        if entry.id in known:
-            changed = await knowledge.add_phrasings(services, caller, bot, entry.id, entry.alt)
-            done = Phrased(bot.id, done.entries + 1, done.phrasings + len(changed.alt) - len(known[entry.id].alt))
-    return done
+    known = {entry.id: len(entry.alt) for entry in await stored.entries(services.db, bot.id)}
+    written = [entry for entry in computation.phrased if entry.id in known]
+    changed = [await knowledge.add_phrasings(services, caller, bot, entry.id, entry.alt) for entry in written]
+    return Phrased(bot.id, len(changed), sum(len(entry.alt) - known[entry.id] for entry in changed))
 
 
 def _tier(services: Services, bot: Bot, name: str | None) -> Tier:
@@ -358,20 +349,19 @@ async def _written(
     return phrased
 
 
-def _lists(text: str) -> list[list[str]]:
+def _lists(text: str) -> list[Any]:
     begin, end = text.find("["), text.rfind("]")
     try:
-        lists = json.loads(text[begin : end + 1]) if 0 <= begin < end else []
+        return json.loads(text[begin : end + 1]) if 0 <= begin < end else []
     except (ValueError, RecursionError):
         return []
-    return [[phrasing for phrasing in written if isinstance(phrasing, str)] if isinstance(written, list) else [] for written in lists]
 
 
-def _with(entry: Entry, written: Sequence[str]) -> Entry:
+def _with(entry: Entry, written: Any) -> Entry:
     from chatsvc.language.folding import words
 
     known, new = {tuple(words(phrasing)) for phrasing in (entry.question, *entry.alt)}, list[str]()
-    for text in (" ".join(phrasing.split()) for phrasing in written):
+    for text in (" ".join(phrasing.split()) for phrasing in (written if isinstance(written, list) else ()) if isinstance(phrasing, str)):
         folded = tuple(words(text))
         if folded and folded not in known and len(text) <= MAX_PHRASING and text.isprintable() and len(new) < MOST_PHRASINGS:
             known.add(folded)

@@ -13,6 +13,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -47,11 +48,7 @@ _ACTOR = Actor("user", "", "website")
 
 
 class _ReadingFailed(Exception):
-    """A reading has failed and makes no draft. `code` is the reason."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+    """A reading has failed and makes no draft. The argument is the code of the reason."""
 
 
 class SiteReadings:
@@ -86,14 +83,15 @@ class SiteReadings:
                 return  # another process reads it
             try:
                 site = await stored.find(self._services.db, site_id)
-                if site and site.state == "reading":
-                    reading = _Reading(self._services, site, account_id)
-                    if site_id not in self._begun and await stored.attempt(self._services.db, site_id) > websites.MOST_ATTEMPTS:
-                        await reading.finish(SiteOutcome("failed", "interrupted", site.changes))
-                        return
-                    self._begun.add(site_id)
-                    await reading.run()
-                    self._begun.discard(site_id)
+                if site is None or site.state != "reading":
+                    return
+                reading = _Reading(self._services, site, account_id)
+                if site_id not in self._begun and await stored.attempt(self._services.db, site_id) > websites.MOST_ATTEMPTS:
+                    await reading.finish(SiteOutcome("failed", "interrupted", site.changes))
+                    return
+                self._begun.add(site_id)
+                await reading.run()
+                self._begun.discard(site_id)
             except StoreUnavailable as fault:
                 log.error("the reading of a website is interrupted: %s", fault)
 
@@ -129,7 +127,7 @@ class _Reading:
             async with asyncio.timeout(_LONGEST_COMPARISON_S):
                 outcome, counts = await self._compared()
         except _ReadingFailed as failure:
-            outcome = SiteOutcome("failed", failure.code, site.changes)
+            outcome = SiteOutcome("failed", str(failure), site.changes)
         except StoreUnavailable:
             raise
         except Exception:
@@ -209,9 +207,8 @@ class _Reading:
 
     async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
         """Parse files in a child process. It returns at most as many links as the limit of the reading leaves."""
-        site = self._site
-        patterns = {"include": list(site.include), "exclude": list(site.exclude), "rules": self._robots.rules}
-        request = {"url": site.url, **patterns, "links": websites.MOST_LINKS - len(self._seen)}
+        site, links = self._site, websites.MOST_LINKS - len(self._seen)
+        request = {"url": site.url, "include": site.include, "exclude": site.exclude, "rules": self._robots.rules, "links": links}
 
         def parse() -> list[dict[str, Any] | None]:
             with file_reading.FileReader() as reader:
@@ -221,12 +218,9 @@ class _Reading:
         return await self._services.site_readers.run(parse, self._account_id)
 
     async def _read_pages(self) -> None:
-        batch: list[SitePage] = []
-        files: list[GivenFile] = []
-        forbidden = 0
-        while self._waiting and self._done < self._site.max_pages and self._fetched < 2 * self._site.max_pages:
-            if self._lines <= 0 or self._text <= 0:
-                break
+        batch, files, forbidden = list[SitePage](), list[GivenFile](), 0
+        most = self._site.max_pages
+        while self._waiting and self._done < most and self._fetched < 2 * most and self._lines > 0 and self._text > 0:
             url = self._waiting.popleft()
             known = self._known.get(url)
             if url in self._forbidden:
@@ -249,7 +243,7 @@ class _Reading:
                 batch, files = [], []
             elif self._done % _TOLD == 0:
                 await self._save([], [])
-        left = [url for url, _ in zip(self._waiting, range(websites.MOST_PAGES), strict=False)]
+        left = islice(self._waiting, websites.MOST_PAGES)
         batch += [SitePage(url, "skipped", "too_many_pages", read_at=self._site.started_at) for url in left]
         await self._save(batch, files)
 
@@ -274,17 +268,15 @@ class _Reading:
             return self._failed(url, known, failure.code), None
         self._failures = 0
         if (address := websites.page_address(self._site.url, answer.url)) != url:
-            if address and websites.is_wanted(self._site, address) and self._robots.allows(address) and address not in self._seen:
-                self._seen.add(address)
-                url, known = address, self._known.get(address)
-            else:
+            if not address or address in self._seen or not websites.is_wanted(self._site, address) or not self._robots.allows(address):
                 return SitePage(url, "skipped", "redirect", read_at=read_at), None
+            self._seen.add(address)
+            url, known = address, self._known.get(address)
         if answer.status == 304 and known and validators:
             return _unchanged(known, read_at), None
-        if answer.status in {404, 410}:
-            return self._failed(url, None, "not_found"), None
         if answer.status != 200:
-            return self._failed(url, known, "http_status"), None
+            is_gone = answer.status in {404, 410}
+            return self._failed(url, None if is_gone else known, "not_found" if is_gone else "http_status"), None
         if answer.kind not in _PAGES:
             return SitePage(url, "skipped", "no_page", read_at=read_at), None
         digest = hashlib.sha256(answer.body).digest()
@@ -331,14 +323,9 @@ class _Reading:
         bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
         applied = await stored.applied(services.db, site.id)
         pages = {url: page for url, page in self._known.items() if page.read_at >= site.started_at}
-        current = await knowledge.entries(services.db, site.bot_id)
-        work = {
-            "kind": "site",
-            "language": bot.language,
-            "applied": applied,
-            "current": (current, ()),
-            "failed": [url for url, page in pages.items() if page.state == "failed"],
-        }
+        current = await knowledge.whole(services.db, site.bot_id)
+        failed = [url for url, page in pages.items() if page.state == "failed"]
+        work = {"kind": "site", "language": bot.language, "applied": applied, "current": current, "failed": failed}
         outcome, *items = await knowledge_work.run(work, lambda *_: None, self._packed_pages(pages))
         if not outcome["entries"] and not applied:
             raise _ReadingFailed(next((page.reason for page in pages.values() if page.reason), "nothing"))

@@ -87,16 +87,12 @@ def _question(text: str, bot: Bot, language: str | None, earlier: Sequence[str])
 async def _group_to_join(services: Services, bot_id: str, question: str, language: str, account_id: str) -> int | None:
     """Return the id of the group whose first question is most similar, or None if no group is similar enough."""
     groups = await stored.newest_groups(services.db, bot_id, language, _COMPARED)
-    if not groups:
-        return None
 
     def most_alike() -> int | None:
-        stems, letters = _features(question)
-        likeness = {group_id: _likeness(stems, letters, *_features(first)) for group_id, first in groups}
-        best = max(likeness, key=lambda group_id: (likeness[group_id], -group_id))
-        return best if likeness[best] >= _ALIKE else None
+        likeness, group_id = max((_likeness(question, first), -group_id) for group_id, first in groups)
+        return -group_id if likeness >= _ALIKE else None
 
-    return await services.threads.run(most_alike, account_id)
+    return await services.threads.run(most_alike, account_id) if groups else None
 
 
 def is_question(question: str, language: str) -> bool:
@@ -166,15 +162,15 @@ async def mask(services: Services) -> None:
     """Remove personal data from questions that an older version or an import has stored. Raises StoreUnavailable."""
     from chatsvc.language.folding import words
 
-    def masked(question: stored.UnmaskedQuestion) -> tuple[str | None, str]:
-        wording = without_personal_data(question.question, question.country, question.language)
-        return " ".join(words(wording)) if is_question(wording, question.language) else None, wording
+    def masked(text: str, country: str, language: str) -> tuple[str | None, str]:
+        wording = without_personal_data(text, country, language)
+        return " ".join(words(wording)) if is_question(wording, language) else None, wording
 
     while questions := await stored.unmasked(services.db, _BATCH):
-        for question in questions:
-            folded, wording = await services.threads.run(partial(masked, question), "")
-            group_id = await _group_to_join(services, question.bot_id, wording, question.language, "") if folded is not None else None
-            await stored.mask(services.db, question.number, folded, wording, group_id)
+        for number, bot_id, text, language, country in questions:
+            folded, wording = await services.threads.run(partial(masked, text, country, language), "")
+            group_id = await _group_to_join(services, bot_id, wording, language, "") if folded is not None else None
+            await stored.mask(services.db, number, folded, wording, group_id)
 
 
 class Cleared(NamedTuple):
@@ -246,14 +242,14 @@ async def listed(
     change = await knowledge_changes.last(services.db, bot.id)
     rows: list[UnansweredGroup] = []
 
-    def decide(undecided: Sequence[UnansweredGroup]) -> list[tuple[int, bool]]:
+    def is_answered(group: UnansweredGroup) -> bool:
         from chatsvc.engines.knowledge.questions import entry_for
 
-        decided = []
-        for group in undecided:
-            background.proceed()
-            decided.append((group.group_id, entry_for(bot, index, group.question) is not None))
-        return decided
+        background.proceed()
+        return entry_for(bot, index, group.question) is not None
+
+    def decide(undecided: Sequence[UnansweredGroup]) -> list[tuple[int, bool]]:
+        return [(group.group_id, is_answered(group)) for group in undecided]
 
     for _ in range(_ROUNDS):
         rows = await stored.groups(
@@ -312,8 +308,9 @@ def _features(question: str) -> tuple[dict[str, float], frozenset[str]]:
     return stems, frozenset(gram for word in read for gram in trigrams(word))
 
 
-def _likeness(stems: dict[str, float], letters: frozenset[str], other: dict[str, float], others: frozenset[str]) -> float:
+def _likeness(question: str, other: str) -> float:
     """Return the similarity of two questions, from 0 to 1."""
-    by_stems = 2 * sum(weight for stem, weight in stems.items() if stem in other) / max(1.0, sum(stems.values()) + sum(other.values()))
-    by_letters = 2 * len(letters & others) / max(1, len(letters) + len(others))
+    (stems, letters), (others, other_letters) = _features(question), _features(other)
+    by_stems = 2 * sum(weight for stem, weight in stems.items() if stem in others) / max(1.0, sum(stems.values()) + sum(others.values()))
+    by_letters = 2 * len(letters & other_letters) / max(1, len(letters) + len(other_letters))
     return max(by_stems, _LETTERS * by_letters)
