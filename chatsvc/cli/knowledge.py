@@ -101,7 +101,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
         show(exported["entries"], True)
         return
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
-    parts = writing.write(form, entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
+    parts = writing.FORMS[form](entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
     shown = terminal.escape if output is None and sys.stdout.isatty() else str
     with written(output) as file:

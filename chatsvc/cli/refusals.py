@@ -41,7 +41,7 @@ def _line(fault: Mapping[str, Any], file: str) -> str:
     if "column" in fault:
         position = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
         return f"{fault.get('file', file)}{position}: {profiles.fault_sentence(code, facts)}"
-    text = FileFault(fault["line"], code, facts).text
+    text = FileFault(fault["line"], code, facts).sentence()
     return f"{one_line(fault['file'])}, {fault['unit']} {fault['line']}: {text}" if "unit" in fault else text
 
 

@@ -180,7 +180,7 @@ def computation(result: Computation) -> Json:
     """Write the progress of a computation, and what it has found: weak spots, or the phrasings of a draft and what it would change."""
     progress = fields(result, "id", "state", "step", "done", "of", "questions")
     if result.kind == "lint":
-        rows = [{**fields(finding, "kind", "entry", "other"), "text": finding.text} for finding in result.findings]
+        rows = [{**fields(finding, "kind", "entry", "other"), "text": finding.sentence()} for finding in result.findings]
         findings = [{name: value for name, value in row.items() if value is not None} for row in rows]
         return {**progress, "entries": result.entries, "findings": findings}
     return {

@@ -29,11 +29,7 @@ class LintFinding(NamedTuple):
     other: str | None
     facts: Mapping[str, object]
 
-    @property
-    def text(self) -> str:
-        return self.sentence("en")
-
-    def sentence(self, language: str) -> str:
+    def sentence(self, language: str = "en") -> str:
         """Return the sentence of the finding in "en" or "tr"."""
         kind, facts = f"{self.kind}_offered" if self.kind.endswith("_missing") and self.facts else self.kind, self.facts
         if self.kind == "opening_hours_missing" and facts:

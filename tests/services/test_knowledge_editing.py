@@ -168,7 +168,7 @@ async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: co
     await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
     check = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
     assert {"duplicate_phrasing", "phone_missing"} <= {finding.kind for finding in check.findings}
-    assert all(finding.sentence("tr") != finding.text for finding in check.findings)
+    assert all(finding.sentence("tr") != finding.sentence() for finding in check.findings)
     for program, work in ((["/bin/true"], {"kind": "x" * 1_000_000}), (["/nowhere/chatsvc"], {})):
         monkeypatch.setattr(knowledge_work, "program", lambda _, program=program: program)
         with pytest.raises(knowledge_work.WorkFailed):

@@ -31,7 +31,7 @@ def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, 
 )
 def test_opening_hours_are_offered_as_people_write_them(hours: str, turkish: str, english: str) -> None:
     finding = knowledge_findings.LintFinding("opening_hours_missing", "e", None, {"value": hours})
-    assert (turkish in finding.sentence("tr"), english in finding.text) == (True, True)
+    assert (turkish in finding.sentence("tr"), english in finding.sentence()) == (True, True)
     bot = BOT._replace(phone="1", address="x", opening_hours=hours)
     assert list(knowledge_findings.findings(bot, [])) == []
     assert knowledge_findings.missing(bot._replace(phone=None)) == ["phone"]

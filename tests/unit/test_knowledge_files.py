@@ -22,7 +22,7 @@ def faults(text: str) -> list[tuple[int, str]]:
     with pytest.raises(KnowledgeFileError) as error:
         parse(text)
     assert error.value.source == "faq.md"
-    return [(fault.line, fault.text) for fault in error.value.faults]
+    return [(fault.line, fault.sentence()) for fault in error.value.faults]
 
 
 def test_a_question_its_phrasings_and_its_answer_are_an_entry() -> None:
@@ -61,7 +61,7 @@ def test_the_message_names_the_file_and_the_lines() -> None:
     assert error.faults[1].sentence("tr") == "bu soru daha önce de var (satır 1234); ikisinden birini bırakın"
     # Numbers are written as the language has them.
     fault = FileFault(1, "answer_too_long", {"length": 12345, "most": 8000})
-    assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
+    assert fault.sentence() == "the answer to this question has 12,345 characters; at most 8,000 are possible"
     assert fault.sentence("tr") == "bu sorunun yanıtı 12.345 karakter; en çok 8.000 olabilir"
 
 

@@ -34,7 +34,7 @@ def faults(name: str, text: str) -> list[str]:
     """The faults of a file, each with its line."""
     result = attempt(name, text)
     assert isinstance(result, KnowledgeFileError)
-    return [f"{fault.line}: {fault.text}" for fault in result.faults]
+    return [f"{fault.line}: {fault.sentence()}" for fault in result.faults]
 
 
 def test_a_table_has_an_entry_a_row() -> None:
@@ -276,12 +276,12 @@ def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str],
     if not known and not synonyms:
         return
     for form, ending in (("jsonl", ".jsonl"), ("csv", ".csv")):
-        back = read(f"all{ending}", "".join(writing.write(form, known, synonyms)), "de")
+        back = read(f"all{ending}", "".join(writing.FORMS[form](known, synonyms)), "de")
         assert [Entry("id", *entry[:5]) for entry in back.entries] == known
         assert [Synonyms(*row) for row in back.synonyms] == synonyms
     once = list({(entry.language, entry.question.casefold()): entry for entry in known}.values())
     if once:
-        back = read("all.md", "".join(writing.write("markdown", once, synonyms)), "de")
+        back = read("all.md", "".join(writing.FORMS["markdown"](once, synonyms)), "de")
         assert [Entry("id", *entry[:4]) for entry in back.entries] == [entry._replace(source=None) for entry in once]
         assert [row.words for row in back.synonyms] == list(dict.fromkeys(row.words for row in synonyms))
 

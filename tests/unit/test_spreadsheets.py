@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.domain import spreadsheets
-from chatsvc.domain.knowledge_files.writing import write
+from chatsvc.domain.knowledge_files.writing import FORMS
 from chatsvc.domain.models import Entry
 from chatsvc.domain.spreadsheets import row, with_formulas, without_formulas
 from tests.knowledge_files import read
@@ -43,7 +43,7 @@ def test_a_text_that_is_no_formula_stays_and_so_do_numbers(text: str) -> None:
 
 def test_knowledge_written_as_csv_runs_nothing_and_comes_back() -> None:
     entry = Entry("id", "=1+1", ("-x", 'a;=HYPERLINK("x")'), "- one\n- two;=3\n'=kept", "en", "+faq.md")
-    text = "".join(write("csv", [entry], []))
+    text = "".join(FORMS["csv"]([entry], []))
     assert [cell for cell in cells(text, ";") if cell.startswith(("=", "+", "-", "@"))] == []
     (back,) = read("x.csv", text, "en").entries
     assert (back.question, back.alt, back.answer, back.source) == (entry.question, entry.alt, entry.answer, entry.source)

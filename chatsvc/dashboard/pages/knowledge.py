@@ -130,7 +130,7 @@ async def export(page: Page) -> Response:
     form = page.query.get("format", "")
     ending, kind = TYPES.get(form, TYPES["markdown"])
     whole = await page.perform("knowledge.export", bot=page.params["bot"])
-    written = writing.write(form if form in TYPES else "markdown", whole.entries, whole.synonyms)
+    written = writing.FORMS.get(form, writing.FORMS["markdown"])(whole.entries, whole.synonyms)
     body = await page.services.offload(lambda: "".join(written).encode())
     return page.download(body, kind, f"knowledge.{ending}")
 

@@ -33,11 +33,7 @@ class FileFault:
     code: str
     facts: Mapping[str, object] = field(default_factory=dict)
 
-    @property
-    def text(self) -> str:
-        return self.sentence("en")
-
-    def sentence(self, language: str) -> str:
+    def sentence(self, language: str = "en") -> str:
         """Return the sentence of the fault in "en" or "tr"."""
         facts = translations.named("file_words", self.facts, language)
         return translations.worded("file_faults", self.code, facts, language, places=_POSITIONS)
@@ -54,7 +50,7 @@ class KnowledgeFileError(ValueError):
 
     def __str__(self) -> str:
         """Return the sentences of all faults in English, one a line."""
-        return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.text}" for fault in self.faults)
+        return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.sentence()}" for fault in self.faults)
 
 
 def single_fault(source: str, code: str, line: int = 1, unit: str = "line", **facts: object) -> KnowledgeFileError:

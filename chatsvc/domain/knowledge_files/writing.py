@@ -11,11 +11,6 @@ from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.domain.terminal import escape_json
 
 
-def write(form: str, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
-    """Yield the parts of a file in one of `FORMS`."""
-    return FORMS[form](entries, synonyms)
-
-
 def _jsonl(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
     for group in synonyms:
         yield _line({"synonyms": group.words, "source": group.source})
@@ -46,12 +41,9 @@ def _markdown(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterato
 
 def question(text: str, alt: Sequence[str], language: str) -> str:
     """Format the lines of an entry above its answer, in Markdown; line breaks become blanks."""
-    lines = [
-        f"## {escaped_question(one_line(text))}",
-        *(f"alt: {one_line(phrasing)}" for phrasing in alt),
-        f"language: {one_line(language)}",
-    ]
-    return "\n".join(lines) + "\n"
+    phrasings = "".join(f"alt: {one_line(phrasing)}\n" for phrasing in alt)
+    return f"## {escaped_question(one_line(text))}\n{phrasings}language: {one_line(language)}\n"
 
 
+# Functions that yield the parts of a file.
 FORMS = {"jsonl": _jsonl, "csv": _csv, "markdown": _markdown}
