@@ -51,7 +51,7 @@ def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_t
     missed = [finding for finding in findings([*known, *odd], "en") if finding.kind == "easily_missed"]
     assert 1 <= len(missed) <= knowledge_lint.MOST_MISSED
     assert all(str(finding.entry).startswith("odd") for finding in missed)
-    assert "ways to ask it lead elsewhere, such as “" in missed[0].text
+    assert "ways to ask it lead elsewhere, such as “" in missed[0].sentence()
 
 
 def test_entries_whose_generated_questions_find_each_other_overlap() -> None:

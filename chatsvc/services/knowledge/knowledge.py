@@ -312,8 +312,8 @@ async def import_pieces(
     entries = []
     for piece, entry in zip(compared.pieces, parsed, strict=True):
         before = piece.before or Entry(str(uuid.uuid4()), "", (), "", "")
-        alt = tuple(dict.fromkeys((*before.alt, *entry.alt)))
-        entries.append(Entry(before.id, entry.question, alt, entry.answer, entry.language, source))
+        phrasings = tuple(dict.fromkeys((*before.alt, *entry.alt)))
+        entries.append(Entry(before.id, entry.question, phrasings, entry.answer, entry.language, source))
     entries += [entry for entry in compared.removed if entry.id in keep]
     file = stored.FromFile(source, entries, [Synonyms(words, source) for words in synonyms])
     (replaced,) = await stored.replace(services.db, bot.id, [file], origin_of(services, caller))

@@ -192,7 +192,7 @@ class Computations:
         return computation if computation and computation.bot_id == bot_id else None
 
     async def run(self, bot: Bot, computation: Computation, *versions: Version, **request: object) -> Computation:
-        """Start a computation over one or two versions of a bot's knowledge, and wait a few seconds, or for its end if no service runs."""
+        """Start a computation over one or two versions of a bot's knowledge. Wait a few seconds, or for its end if no service runs."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
