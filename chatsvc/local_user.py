@@ -10,7 +10,7 @@ import stat
 import sys
 from pathlib import Path
 
-from chatsvc.domain.actors import Caller, local_user
+from chatsvc.domain.actors import EVERYTHING, Actor, Caller
 from chatsvc.domain.errors import CommandError
 
 _ANYBODY = -1
@@ -25,11 +25,12 @@ def user_name(uid: int) -> str:
 
 
 def caller_of(uid: int) -> Caller:
-    """Return the caller for a local user. Its name is empty if the system does not know it."""
+    """Return the caller for a local user, who administers the installation. The name is empty if the system does not know it."""
     try:
-        return local_user(uid, pwd.getpwuid(uid).pw_name)
+        name = pwd.getpwuid(uid).pw_name
     except KeyError:
-        return local_user(uid)
+        name = ""
+    return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
 
 
 def owner_of(path: Path) -> int:

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import Bot, Usage
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.local_user import caller_of
 from chatsvc.services.accounts import bots
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
 T = TypeVar("T")
 
-ADMIN = local_user(0, "root")
+ADMIN = caller_of(0)
 START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
 
 

@@ -14,7 +14,7 @@ TODAY = {
     "message without a model": (50, 251),
     "message with a model": (44, 167),
     "form of the dashboard": (39, 147),
-    "key create": (31, 101),
+    "key create": (30, 92),
 }
 AIR = 1.1
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,22 +116,24 @@ def _refused(event: Any, file: str, message: str) -> ConfigError:
 
 def _node(yaml: Any, events: Iterator[Any], event: Any, file: str, depth: int = 0) -> Node:
     """Build the tree of nodes from the parser's events."""
-    if depth > MAX_DEPTH:
-        raise _refused(event, file, "nested too deeply for a configuration")
-    if isinstance(event, yaml.AliasEvent):
-        raise _refused(event, file, "aliases (*name) are not taken here: write the value out")
-    if event.anchor is not None:
-        raise _refused(event, file, "anchors (&name) are not taken here: write the value where it is needed")
-    if event.tag is not None:
-        raise _refused(event, file, "tags (!name) are not taken here")
+    for is_refused, message in (
+        (depth > MAX_DEPTH, "nested too deeply for a configuration"),
+        (isinstance(event, yaml.AliasEvent), "aliases (*name) are not taken here: write the value out"),
+        (event.anchor is not None, "anchors (&name) are not taken here: write the value where it is needed"),
+        (getattr(event, "tag", None) is not None, "tags (!name) are not taken here"),
+    ):
+        if is_refused:
+            raise _refused(event, file, message)
     line, column = event.start_mark.line + 1, event.start_mark.column + 1
     if isinstance(event, yaml.ScalarEvent):
         return Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
     if isinstance(event, yaml.SequenceStartEvent):
-        items = takewhile(lambda item: not isinstance(item, yaml.SequenceEndEvent), events)
-        return List(line, column, [_node(yaml, events, item, file, depth + 1) for item in items])
+        items: list[Node] = []
+        while not isinstance(item := next(events), yaml.SequenceEndEvent):
+            items.append(_node(yaml, events, item, file, depth + 1))
+        return List(line, column, items)
     pairs: list[tuple[Scalar, Node]] = []
-    for item in takewhile(lambda item: not isinstance(item, yaml.MappingEndEvent), events):
+    while not isinstance(item := next(events), yaml.MappingEndEvent):
         key, value = _node(yaml, events, item, file, depth + 1), _node(yaml, events, next(events), file, depth + 1)
         if not isinstance(key, Scalar):
             raise _refused(item, file, "expected the name of a setting")

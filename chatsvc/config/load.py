@@ -150,14 +150,14 @@ def _models(root: Section) -> Mapping[str, Tier]:
 
 def _tier(name: str, section: Section, keys: Sequence[str]) -> Tier:
     engine = section.text("engine", values.one_of("knowledge", "anthropic"), "")
-    if not engine and "engine" not in section.entries:
+    if not engine and "engine" not in section.nodes:
         section.refuse("expected engine: knowledge or engine: anthropic")
     if engine != "anthropic":
         for key in ("model", *keys) if engine else ():
             if section.gives(key):
                 section.refuse("not for the knowledge engine, which has no model and costs nothing", key)
         return Tier(name, engine)
-    if "model" not in section.entries:
+    if "model" not in section.nodes:
         section.refuse("expected model: the name of one of the provider's models")
     price = section.plain("input_usd_per_mtok", values.usd, 0)
     return Tier(
@@ -177,7 +177,7 @@ def _plans(root: Section) -> Mapping[str, Plan]:
     plans = {}
     for name, section in root.sections("plans", values.plan_name, *_PLAN):
         for key in ("messages", "bots"):
-            if key not in section.entries:
+            if key not in section.nodes:
                 section.refuse(f"expected {key}")
         plans[name] = Plan(name, **{key: section.plain(key, read, default) for key, (read, default) in _PLAN.items()})
     return MappingProxyType(plans)

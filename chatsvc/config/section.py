@@ -60,10 +60,10 @@ class Section:
     """A map of settings. `known` are its keys; without it the keys are names that the file gives."""
 
     def __init__(self, source: Source, node: Node | None, path: str, *known: str) -> None:
-        self.source = source
-        self.path = path
-        self.node: Node = node or Scalar(0, 0)
-        self.entries: dict[str, tuple[Scalar, Node]] = {}
+        self.source, self.path = source, path
+        self.node: Node = node or _NOTHING
+        self.keys: dict[str, Scalar] = {}
+        self.nodes: dict[str, Node] = {}
         if not isinstance(node, Map):
             if node is not None and not (isinstance(node, Scalar) and node.null):
                 source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
@@ -71,30 +71,26 @@ class Section:
         for key, value in node.items:
             if known and key.text not in known:
                 source.refuse(key, path, _unknown(key.text, known))
-            elif key.text in self.entries:
-                first = self.entries[key.text][0]
+            elif first := self.keys.get(key.text):
                 source.refuse(key, self._path(key.text), f"given twice, first at {first.line}:{first.column}")
             else:
-                self.entries[key.text] = (key, value)
+                self.keys[key.text], self.nodes[key.text] = key, value
 
     def _path(self, key: str) -> str:
         shown = key if _NAME.fullmatch(key) else "?"
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        return not (isinstance(node := self._value_node(key), Scalar) and node.null)
-
-    def _value_node(self, key: str) -> Node:
-        return self.entries[key][1] if key in self.entries else _NOTHING
+        return not (isinstance(node := self.nodes.get(key, _NOTHING), Scalar) and node.null)
 
     def writes_out(self, key: str) -> bool:
         """Return whether the value stands in the file itself, not in an environment variable."""
-        node = self._value_node(key)
+        node = self.nodes.get(key)
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
     def refuse(self, message: str, key: str | None = None) -> None:
         """Note a fault at the key, or at the section as a whole."""
-        self.source.refuse(self.entries[key][0] if key else self.node, self._path(key) if key else self.path, message)
+        self.source.refuse(self.keys[key] if key else self.node, self._path(key) if key else self.path, message)
 
     def need(self, key: str, others: Sequence[str], message: str) -> None:
         """Note a fault at a key that is given without any of the others."""
@@ -103,31 +99,31 @@ class Section:
 
     def section(self, key: str, *known: str) -> Section:
         """Return the map under `key`; an empty one if it is missing."""
-        return Section(self.source, self.entries[key][1] if key in self.entries else None, self._path(key), *known)
+        return Section(self.source, self.nodes.get(key), self._path(key), *known)
 
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
         """Yield the named maps under `key`; at least one is required."""
         table = self.section(key)
         if isinstance(table.node, Map) and not table.node.items:
             self.refuse("expected at least one", key)
-        for given, (key_position, value) in table.entries.items():
+        for given, value in table.nodes.items():
             try:
                 path = table._path(name(given))  # noqa: SLF001  # of the same class
             except ValueError as fault:
-                self.source.refuse(key_position, table.path, str(fault))
+                self.source.refuse(table.keys[given], table.path, str(fault))
                 continue
             if isinstance(value, Map):
                 section = Section(self.source, value, path, *known)
-                section.node = key_position
+                section.node = table.keys[given]
                 yield given, section
             else:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
     def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
         """Read a setting that is a text, whether it stands in quotes or not."""
-        if key not in self.entries:
+        if key not in self.nodes:
             return default
-        value = self._read(self._path(key), self.entries[key][1], read, quotes=quotes)
+        value = self._read(self._path(key), self.nodes[key], read, quotes=quotes)
         return default if value is None else value
 
     def plain(self, key: str, read: Callable[[str], T], default: T) -> T:
@@ -136,11 +132,11 @@ class Section:
 
     def optional(self, key: str, read: Callable[[str], T]) -> T | None:
         """Read a text that may be null."""
-        return self._read(self._path(key), self.entries[key][1], read) if self.gives(key) else None
+        return self._read(self._path(key), self.nodes[key], read) if self.gives(key) else None
 
     def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
         """Read a list of texts; an empty one where there is none."""
-        node = self.entries[key][1] if self.gives(key) else List(0, 0, [])
+        node = self.nodes[key] if self.gives(key) else List(0, 0, [])
         if not isinstance(node, List):
             self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
             return ()
@@ -156,10 +152,11 @@ class Section:
         return self.source.folder / self.text(key, _path_text, default)
 
     def secret(self, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
-        """Return the secret under `key`, or in the file under `key`_file. None if there is none."""
+        """Return the secret under `key`, or in the file under `key`_file. Return None if there is none, or its variable is not set."""
         key_file = f"{key}_file"
         if not self.gives(key_file):
-            text = self._secret_text(key, read, default)
+            node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default, plain=False)
+            text = self._read(self._path(key), node, read, may_be_unset=True)
             return Secret(text) if text else None
         if self.gives(key):
             self.refuse(f"expected either {key} or {key_file}, not both", key_file)
@@ -178,31 +175,21 @@ class Section:
             self.refuse(f"in the file: {fault}", key_file)
         return None
 
-    def _secret_text(self, key: str, read: Callable[[str], T], default: str) -> T | None:
-        """Read a text that may be absent: null, empty, or an unset environment variable."""
-        node = self.entries[key][1] if key in self.entries else Scalar(self.node.line, self.node.column, default, plain=False)
-        if isinstance(node, Scalar):
-            try:
-                if node.null or not self.source.expand(node.text)[0]:
-                    return None
-            except Unset:
-                return None
-            except ValueError:
-                pass  # a malformed ${: _read tells
-        return self._read(self._path(key), node, read)
-
-    def _read(self, path: str, node: Node, read: Callable[[str], T], *, quotes: bool = True) -> T | None:
-        """Return the value of a node; None after a fault."""
+    def _read(self, path: str, node: Node, read: Callable[[str], T], *, quotes: bool = True, may_be_unset: bool = False) -> T | None:
+        """Return the value of a node, or None after a fault. With `may_be_unset`, null, "" and an unset variable are no faults."""
         names: list[str] = []
         try:
-            if not isinstance(node, Scalar) or node.null:
+            if not isinstance(node, Scalar) or (node.null and not may_be_unset):
                 raise ValueError(_expectation(read))
             text, names = self.source.expand(node.text)
+            if may_be_unset and (node.null or not text):
+                return None
             if not (quotes or node.plain or names):
                 raise ValueError(f"{_expectation(read)}, without quotes")
             return read(text)
         except Unset as fault:
-            self.source.refuse(node, path, str(fault))
+            if not may_be_unset:
+                self.source.refuse(node, path, str(fault))
         except ValueError as fault:
             origin = f" (it comes from the environment: {', '.join(names)})" if names else ""
             self.source.refuse(node, path, f"{fault}{origin}")

@@ -34,7 +34,7 @@ class Scope(NamedTuple):
         return Role.ADMINISTRATOR if self.roles is None else self.roles.get(account_id)
 
     def includes(self, account_id: str | None) -> bool:
-        return account_id is not None and self.role(account_id) is not None
+        return account_id is not None and (self.roles is None or account_id in self.roles)
 
     def at_least(self, role: Role) -> Scope:
         """Return the scope reduced to the accounts in which the caller has this role or a higher one."""
@@ -67,11 +67,6 @@ class Caller(NamedTuple):
 
 # A visitor of the login page.
 ANONYMOUS = Caller(Actor("operator", "", ""), Scope({}), "web")
-
-
-def local_user(uid: int, name: str = "") -> Caller:
-    """Return the caller for a local user at the command line, who administers the whole installation."""
-    return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
 
 
 class SettingChange(NamedTuple):

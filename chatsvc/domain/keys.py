@@ -24,7 +24,7 @@ def _checksum(text: str) -> str:
 
 def generate() -> str:
     """Generate a new key, which is shown once and never stored."""
-    body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
+    body = PREFIX + "".join(secrets.SystemRandom().choices(_ALPHABET, k=32))
     return body + _checksum(body)
 
 

@@ -16,12 +16,12 @@ _LINE_BREAK = r"\r\n|\r|\n"
 
 def escape(text: str) -> str:
     """Replace unsafe characters by `\\x1b`, `\\u202e` or `\\U000e0001`; line feeds stay."""
-    return text if _is_safe(text) else re.sub(_UNSAFE, _for_people, text)
+    return text if text.replace("\n", "").isprintable() else re.sub(_UNSAFE, _for_people, text)
 
 
 def escape_json(text: str) -> str:
     """Replace unsafe characters in serialised JSON by its own escapes, which mean the same. Line feeds between values stay."""
-    return text if _is_safe(text) else re.sub(_UNSAFE, _for_json, text)
+    return text if text.replace("\n", "").isprintable() else re.sub(_UNSAFE, _for_json, text)
 
 
 def one_line(value: object) -> str:
@@ -33,10 +33,6 @@ def one_line(value: object) -> str:
 def indented(text: str, indent: str) -> str:
     """Escape a text of several lines. Each line begins with `indent`, so that none can look like a heading."""
     return "\n".join(indent + one_line(line) for line in re.split(_LINE_BREAK, text.replace("\t", "    ")))
-
-
-def _is_safe(text: str) -> bool:
-    return text.replace("\n", "").isprintable()
 
 
 def _for_people(match: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ from chatsvc import config as configuration
 from chatsvc import workers
 from chatsvc.app import App
 from chatsvc.cli.main import chatsvc
-from chatsvc.domain.actors import local_user
+from chatsvc.local_user import caller_of
 from chatsvc.platforms.telegram import pollers
 from chatsvc.services.administration import perform
 
@@ -84,7 +84,7 @@ async def _paths(folder: Path) -> dict[str, tuple[int, int]]:
         ):
 
             def do(operation: str, **arguments: Any) -> Awaitable[Any]:
-                return perform(app.services, local_user(0), operation, arguments)
+                return perform(app.services, caller_of(0), operation, arguments)
 
             url = app.url  # read once: it is no part of an act
             account = (await do("account.create", name="Acme")).account.id
