@@ -1,11 +1,9 @@
 """Texts of pages with their values, from `translations/`."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from chatsvc import translations
-from chatsvc.dashboard import formats
 from chatsvc.domain.folding import fold
 from chatsvc.domain.operators import LANGUAGES
 
@@ -20,7 +18,7 @@ def text(language: str, key: str, /, **values: object) -> str:
     template = translations.template(language, key, values.get("count"))
     if not values and "{" not in template:
         return template  # most texts: a page has hundreds
-    return template.format_map(_Placeholders(language, values))
+    return template.format(**{name: translations.shown(_closed(value), language) for name, value in values.items()})
 
 
 def choices(language: str, section: str, value: str = "") -> list[tuple[str, str]]:
@@ -57,18 +55,8 @@ def closed(text: str) -> str:
     return text + "".join(reversed(ends)) if ends else text
 
 
-class _Placeholders(dict[str, object]):
-    """Values of placeholders: whole numbers with separators, lists with commas, texts with their directions closed."""
-
-    def __init__(self, language: str, values: Mapping[str, object]) -> None:
-        super().__init__(values)
-        self._language = language
-
-    def __getitem__(self, name: str) -> object:
-        value = super().__getitem__(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return formats.number(value, self._language)
-        if isinstance(value, list | tuple):
-            return ", ".join(closed(str(item)) for item in value)
-        # Before the rest of the sentence; a Markup stays one.
-        return closed(value) if type(value) is str else value
+def _closed(value: object) -> object:
+    """Close the directions of a text, or of the texts of a list, before the rest of a sentence."""
+    if isinstance(value, list | tuple):
+        return [closed(str(item)) for item in value]
+    return closed(value) if isinstance(value, str) else value

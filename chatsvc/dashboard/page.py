@@ -347,6 +347,8 @@ def status_of(fault: Refused) -> int:
         return 401
     if code == "forbidden":
         return 403
+    if code == "fields_changed":
+        return 409
     if code in _UNAVAILABLE:
         return 503
     if "retry_after" in fault.facts:
@@ -375,22 +377,16 @@ class View:
         return page.render(self.template, **{**await self.values(page, typed), **more})
 
     async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
-        """Show the page again with a refusal and with what was typed. Re-raise refusals about a permission or a missing record."""
+        """Show the page again with a refusal and with what was typed. Re-raise refusals about a permission or a missing record.
+
+        The form has the new version of what somebody else has changed meanwhile, so that sending it once more is a decision.
+        """
         status = 422 if refusal.code in self._codes else status_of(refusal)
-        if status not in (422, 429):
+        if status not in (409, 422, 429):
             raise refusal
         page.faults = faults_of(page.language, refusal)
         values = {**await self.values(page, typed), "fault": sentence(page.language, refusal), **more}
         return page.render(self.template, status=status, more=retry(refusal), **values)
-
-    async def conflict(self, page: Page, changed: Mapping[str, str], typed: Fields) -> Response:
-        """Show the page again, whose fields somebody else has changed meanwhile; beside each stands what it is now.
-
-        The form has the new version, so that sending it once more is a decision.
-        """
-        page.faults = {name: page.text("parts.changed_field", now=text or page.text("parts.nothing")) for name, text in changed.items()}
-        values = {**await self.values(page, typed), "fault": page.text("parts.changed_meanwhile")}
-        return page.render(self.template, status=409, **values)
 
 
 def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:

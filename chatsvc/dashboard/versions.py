@@ -5,23 +5,27 @@ import json
 import re
 from collections.abc import Mapping
 
+from chatsvc.domain import refusals
+
 
 def version_of(values: Mapping[str, object]) -> str:
     """Return a digest of each value, for the hidden field `version` of a form."""
     return ",".join(f"{name}:{_digest(value)}" for name, value in values.items())
 
 
-def changed_since(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> dict[str, str]:
-    """Return the current texts of typed fields that somebody has changed since the form was shown.
+def check_version(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> None:
+    """Raise `fields_changed`, with the current texts, if somebody has changed typed fields since the form was shown.
 
     A field whose typed value is the current one is no conflict. A form without a version has none.
     """
     digests = dict(re.findall(r"([^:,]+):(\w+)", version))
-    return {
+    changed = {
         name: "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
         for name, value in current.items()
         if name in digests and name in typed and typed[name] != value and digests[name] != _digest(value)
     }
+    if changed:
+        raise refusals.fields_changed(fields=changed)
 
 
 def _digest(value: object) -> str:

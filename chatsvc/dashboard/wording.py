@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc import translations
 from chatsvc.dashboard import catalogue, formats
@@ -52,6 +52,9 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
         case "several":
             refusals = [faults_of(language, Refused(fault["code"], **fault["facts"])) for fault in facts["faults"]]
             return {field: text for faults in refusals for field, text in faults.items()}
+        case "fields_changed":
+            nothing = catalogue.text(language, "parts.nothing")
+            return {field: catalogue.text(language, "parts.changed_field", now=text or nothing) for field, text in facts["fields"].items()}
         case "bot_settings_invalid":
             return {_field(fault["field"]): fault_line(language, fault) for fault in facts["faults"]}
         case "opening_hours_invalid" if "days" in facts["facts"]:
@@ -111,20 +114,13 @@ def _named(language: str, section: str, value: object) -> object:
     return catalogue.name_of(language, section, value) if isinstance(value, str) else value
 
 
-class WordedFinding(NamedTuple):
-    """A finding of an examination in words. `state` is ok, warning or fault, `remedy` None for ok."""
-
-    name: str
-    state: str
-    found: str
-    remedy: str | None
-
-
-def finding(language: str, finding: Finding) -> WordedFinding:
+def finding(language: str, finding: Finding) -> dict[str, Any]:
+    """Word a finding of an examination: its name, state, sentence and remedy, which is None if all is well."""
     facts = {name: _fact(language, name, value) for name, value in finding.facts.items()}
     name = catalogue.text(language, f"doctor.name_{finding.name.lower().replace(' ', '_')}")
     remedy = None if finding.state == "ok" else catalogue.text(language, f"doctor.remedy_{finding.code}", **facts)
-    return WordedFinding(name, finding.state, catalogue.text(language, f"doctor.found_{finding.code}", **facts), remedy)
+    text = catalogue.text(language, f"doctor.found_{finding.code}", **facts)
+    return {"name": name, "state": finding.state, "sentence": text, "remedy": remedy}
 
 
 def _fact(language: str, name: str, value: object) -> object:

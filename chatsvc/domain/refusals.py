@@ -99,6 +99,7 @@ labels_exhausted = _code("labels_exhausted", "most")
 snooze_out_of_range = _code("snooze_out_of_range", "days")
 time_unknown = _code("time_unknown", "time")
 appointment_changed = _code("appointment_changed")
+fields_changed = _code("fields_changed", "fields")  # each with its current text
 appointment_time_refused = _code("appointment_time_refused", "date", "time", "days")
 plan_unknown = _code("plan_unknown", "plan", "plans")
 tier_unknown = _code("tier_unknown", "tier", "tiers")

@@ -52,14 +52,15 @@ def worded(name: str, code: str, facts: Mapping[str, object], language: str, *, 
     """Word a fault of a section; numbers get the language's separators, except those of `places`. An unknown code is its own sentence."""
     if code not in section(name):
         return f"{code} {dict(facts)}" if facts else code
-    shown = {fact: _shown(value, language, separated=fact not in places) for fact, value in facts.items()}
-    return template(language, f"{name}.{code}").format(**shown)
+    written = {fact: value if fact in places else shown(value, language) for fact, value in facts.items()}
+    return template(language, f"{name}.{code}").format(**written)
 
 
-def _shown(value: object, language: str, *, separated: bool) -> object:
+def shown(value: object, language: str) -> object:
+    """Write whole numbers with the separators of a language, and lists with commas. Other values stay unchanged."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    if isinstance(value, int) and separated:
+    if isinstance(value, int) and not isinstance(value, bool):
         grouped = f"{value:,}"
         return grouped.replace(",", ".") if language == "tr" else grouped
     return value

@@ -284,9 +284,9 @@ async def test_the_system_page_examines_and_backs_up(site: Site, administrator: 
 def test_each_finding_is_worded(language: str) -> None:
     for finding in findings().values():
         words = worded(language, finding)
-        assert words.found
-        assert (words.remedy is None) == (finding.state == "ok")
+        assert words["sentence"]
+        assert (words["remedy"] is None) == (finding.state == "ok")
     lists = worded(language, Finding.fault("database", "database_damaged", file="x", problems=["a", "b"]))
-    assert "a, b" in lists.found
-    assert "8080" in worded(language, Finding.warning("public_url", "public_url_port", url="x", port=8080)).found
-    assert "model 3" in worded(language, Finding.ok("egress", "egress_opened", counts={"model": 3})).found
+    assert "a, b" in lists["sentence"]
+    assert "8080" in worded(language, Finding.warning("public_url", "public_url_port", url="x", port=8080))["sentence"]
+    assert "model 3" in worded(language, Finding.ok("egress", "egress_opened", counts={"model": 3}))["sentence"]

@@ -125,7 +125,7 @@ async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Pag
     async with tab.expect_response("**/typing") as answer:
         await tab.locator("[data-action='conversation.reply'] textarea").press_sequentially("One")
     key = (site.mine.bot, "web", "watched")
-    assert ((await answer.value).status, site.app.services.events.is_typing(key, "operator")) == (204, True)
+    assert ((await answer.value).status, site.app.services.events.typing.has(key, "operator")) == (204, True)
 
 
 async def test_an_open_page_leads_to_the_sign_in_once_the_session_has_ended(site: Site, tab: Page) -> None:

@@ -254,9 +254,9 @@ async def test_visitor_and_operator_see_each_other_typing(site: Site, editor: Cl
         (editor, foreign, "same-origin", 404),
     ):
         assert (await client.post(target, headers={"Sec-Fetch-Site": site_header})).status == status
-    assert not events.is_typing(key, "operator")
+    assert not events.typing.has(key, "operator")
     assert (await editor.post(f"{path}/typing")).status == 204
-    assert events.is_typing(key, "operator")
+    assert events.typing.has(key, "operator")
 
 
 async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor: Client) -> None:

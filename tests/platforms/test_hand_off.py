@@ -300,13 +300,13 @@ async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller:
     await asyncio.sleep(0)
     await visitor.act("conversation.type")
     await asyncio.wait_for(waiting, 20)
-    assert events.is_typing(key, "operator")
-    assert not events.is_typing(key, "visitor")
+    assert events.typing.has(key, "operator")
+    assert not events.typing.has(key, "visitor")
     await visitor.act("conversation.reply", text="hi")
-    assert not events.is_typing(key, "operator")
-    monkeypatch.setattr(events, "_typing", ExpiringMarks(0.0))
+    assert not events.typing.has(key, "operator")
+    monkeypatch.setattr(events, "typing", ExpiringMarks(0.0))
     events.type(key, "visitor")
-    assert not events.is_typing(key, "visitor")
+    assert not events.typing.has(key, "visitor")
     await wait(events, key, 0.01)
     assert events.waiting == 0
 

@@ -395,7 +395,7 @@ async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller)
     last = answer["messages"][-1]["id"]
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     read = await held(frame, last, "&typing=1")
-    assert caller.app.services.events.is_typing((caller.bot, "web", conversation.user_id), "visitor")
+    assert caller.app.services.events.typing.has((caller.bot, "web", conversation.user_id), "visitor")
     await perform(caller.app.services, ADMIN, "conversation.type", {"conversation": conversation.id})
     assert (await asyncio.wait_for(read, 20))[1]["typing"] is True
     # A widget that shows another state is answered at once.
@@ -465,13 +465,13 @@ async def test_after_an_erasure_the_visitor_sees_what_comes_then(frame: Frame, c
 async def test_nobody_types_in_a_conversation_that_does_not_exist(frame: Frame, caller: Caller) -> None:
     events = caller.app.services.events
     await frame.read("after=&typing=1", Authorization="First a-key-that-nobody-has")
-    assert not events._typing._ends
+    assert not events.typing._ends
     await frame.send()
     await frame.read("after=&typing=1")
-    (mark,) = events._typing._ends.items()
+    (mark,) = events.typing._ends.items()
     for _ in range(5):
         await frame.read("after=&typing=1")
-    assert list(events._typing._ends.items()) == [mark]
+    assert list(events.typing._ends.items()) == [mark]
 
 
 class TestLimits:

@@ -57,10 +57,10 @@ async def test_those_who_type_are_seen_at_another_process(events: Open) -> None:
     first.type(HERE, VISITOR)
     first.type(HERE, VISITOR)
     first.type(HERE, OPERATOR)
-    await until(lambda: other.is_typing(HERE, VISITOR) and other.is_typing(HERE, OPERATOR))
+    await until(lambda: other.typing.has(HERE, VISITOR) and other.typing.has(HERE, OPERATOR))
     first.stop_typing(HERE, VISITOR)
-    await until(lambda: not other.is_typing(HERE, VISITOR))
-    assert first.is_typing(HERE, OPERATOR)
+    await until(lambda: not other.typing.has(HERE, VISITOR))
+    assert first.typing.has(HERE, OPERATOR)
 
 
 async def test_one_that_stops_wakes_nobody_elsewhere(events: Open) -> None:

@@ -471,7 +471,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site
     await frame.get_by_role("textbox").press_sequentially("to Ada")
     (entry,) = (await perform(services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     async with asyncio.timeout(20):
-        while not services.events.is_typing((caller.bot, "web", entry.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
+        while not services.events.typing.has((caller.bot, "web", entry.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
             await asyncio.sleep(0.05)
     await frame.get_by_role("textbox").press("Enter")
     async with asyncio.timeout(20):
@@ -479,7 +479,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write(page: Page, site
             await asyncio.sleep(0.05)
     # The message has come: the visitor is not typing any more.
     await asyncio.sleep(1)
-    assert not services.events.is_typing((caller.bot, "web", entry.user_id), "visitor")
+    assert not services.events.typing.has((caller.bot, "web", entry.user_id), "visitor")
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant")
     await until(frame, "document.getElementById('state').textContent === 'Answers right away'")

@@ -6,7 +6,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, form, view
-from chatsvc.dashboard.versions import changed_since, version_of
+from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
@@ -106,9 +106,7 @@ async def submit(page: Page, fields: Fields) -> Response:
         return await show(page, fields)
     kind, rows, appointment = page.params["kind"], _typed(fields), fields.text("is")
     saved = _saved(profiles.load((await page.bot()).profile).form(kind))
-    changed = changed_since(fields.text("version"), saved, _saved(_form_of(appointment or "time", rows)))
-    if changed:
-        return await show.conflict(page, changed, fields)
+    check_version(fields.text("version"), saved, _saved(_form_of(appointment or "time", rows)))
     lasts = {"is": appointment} if kind == "appointment" and appointment else {}
     await page.perform("bot.set", bot=page.params["bot"], forms={kind: {"fields": _values(rows), **lasts}})
     return page.redirect(f"/bots/{page.params['bot']}/forms/{kind}", done="saved")

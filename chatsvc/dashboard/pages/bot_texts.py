@@ -7,7 +7,7 @@ from aiohttp.web import Response
 
 from chatsvc import translations
 from chatsvc.dashboard.page import Page, form, view
-from chatsvc.dashboard.versions import changed_since, version_of
+from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
@@ -86,8 +86,6 @@ async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
 @form(show_one)
 async def submit(page: Page, fields: Fields) -> Response:
     values = await show_one.values(page, fields)
-    changed = changed_since(fields.text("version"), values["saved"], values["values"])
-    if changed:
-        return await show_one.conflict(page, changed, fields)
+    check_version(fields.text("version"), values["saved"], values["values"])
     await page.perform("bot.set", bot=page.params["bot"], texts={page.params["sentence"]: values["values"]})
     return page.redirect(f"/bots/{page.params['bot']}/texts", done="saved")

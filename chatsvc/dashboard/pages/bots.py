@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, act, form, view
-from chatsvc.dashboard.versions import changed_since, version_of
+from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.knowledge_files.decoding import decode
@@ -120,9 +120,7 @@ def _settings(fields: Fields) -> dict[str, object]:
 @form(show)
 async def submit(page: Page, fields: Fields) -> Response:
     """Change the settings of one section, unless somebody else has changed the same ones meanwhile."""
-    changed = changed_since(fields.text("version"), values_of(await page.bot()), _typed(fields))
-    if changed:
-        return await show.conflict(page, changed, fields)
+    check_version(fields.text("version"), values_of(await page.bot()), _typed(fields))
     await page.perform("bot.set", bot=page.params["bot"], **_settings(fields))
     piece = _piece(fields)
     return page.redirect(f"{page.path}?piece={piece}#{piece}", done="saved")

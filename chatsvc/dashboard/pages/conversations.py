@@ -4,6 +4,8 @@ import json
 import logging
 from datetime import datetime, time, timedelta
 from heapq import merge
+from math import inf
+from operator import itemgetter
 from typing import Any
 
 from aiohttp.web import Response
@@ -108,19 +110,17 @@ async def show(page: Page) -> Response:
     return await opened(page)
 
 
-def _timeline(page: Page, shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
-    """Put the notes between the messages by time. `day` and its name stand before the first entry of each day, else they are empty."""
+def _timeline(shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
+    """Return the messages and the notes between them by time, each with its local day."""
     times = [entry.message.created_at for entry in shown.messages]
-    notes = [note for note in shown.view.team.notes if not (shown.view.older and note.created_at < times[0])]
-    notes = [note for note in notes if not (shown.view.newer and note.created_at > times[-1])]
+    first, last = times[0] if shown.view.older else 0, times[-1] if shown.view.newer else inf
     messages: list[tuple[int, ShownMessage | None, Note | None]] = [(entry.message.created_at, entry, None) for entry in shown.messages]
-    timeline, before = list[dict[str, Any]](), ""
-    for created_at, message, note in merge(messages, [(note.created_at, None, note) for note in notes], key=lambda entry: entry[0]):
-        day = f"{formats.moment(created_at, zone):%Y-%m-%d}"
-        name = page.day_name(created_at, zone) if day != before else ""
-        timeline.append({"message": message, "note": note, "day": day if name else "", "day_name": name})
-        before = day
-    return timeline
+    notes = [(note.created_at, None, note) for note in shown.view.team.notes if first <= note.created_at <= last]
+    return [
+        {"day": formats.moment(created_at, zone).date(), "created_at": created_at, "message": message, "note": note}
+        # Messages stay in their order, also where a clock was set back meanwhile.
+        for created_at, message, note in merge(messages, notes, key=itemgetter(0))
+    ]
 
 
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
@@ -171,7 +171,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         "note_text": typed.raw("text") if is_note else "",
         "snoozes": [(name, _until(page, name, "")) for name in _SNOOZES],
         "now": formats.moment(now, page.timezone).strftime("%Y-%m-%dT%H:%M"),
-        "timeline": _timeline(page, shown, zone),
+        "timeline": _timeline(shown, zone),
         # Each once.
         "contact": {kind: list(dict.fromkeys(filter(None, given))) for kind, given in contact.items()},
         "is_writable": shown.writable_until is None or now < shown.writable_until,

@@ -10,7 +10,7 @@ from aiohttp.web import Response
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.pages import knowledge
-from chatsvc.dashboard.versions import changed_since, version_of
+from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot, Entry
@@ -99,9 +99,7 @@ async def submit(page: Page, fields: Fields) -> Response:
     bot, key = page.params["bot"], page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), {name: fields.raw(name) for name in _EMPTY}
     stored = values_of(await page.perform("knowledge.show", bot=bot, entry=key)) if key else {}
-    changed = changed_since(fields.text("version"), stored, values)
-    if changed:
-        return await editor.conflict(page, changed, fields)
+    check_version(fields.text("version"), stored, values)
     alt = [line for line in values["alt"].split("\n") if line.strip()]
     arguments = {**values, "alt": alt, "language": values["language"].strip() or None}
     saved = await page.perform(operation, bot=bot, entry=key, **arguments)

@@ -18,8 +18,8 @@ async def show(page: Page, _: Fields) -> dict[str, Any]:
     return {
         "system": await page.perform("system.show"),
         "examined_at": examination.examined_at if examination else None,
-        "bad": sorted((finding for finding in findings if finding.state != "ok"), key=lambda finding: finding.state),
-        "good": [finding for finding in findings if finding.state == "ok"],
+        "bad": [finding for state in ("fault", "warning") for finding in findings if finding["state"] == state],
+        "good": [finding for finding in findings if finding["state"] == "ok"],
         "backups": await page.perform("backup.list"),
         "schedule": page.services.config.backup,
         "egress": (await page.perform("egress.show")).egress,

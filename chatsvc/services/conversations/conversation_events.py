@@ -47,13 +47,14 @@ class ExpiringMarks:
 class ConversationEvents:
     """Waiters, typing marks and readers by conversation (bot, channel, user). All are bounded by the open widgets and pages.
 
-    `closed` is set when the service stops; then nobody waits any more. `observers` are called at each change.
+    `typing` and `reading` tell who types and who reads; `type` and `read` mark them. `closed` is set when the service stops; then nobody
+    waits any more. `observers` are called at each change.
     """
 
     def __init__(self, notices: ProcessNotices | None = None) -> None:
         self._notices = notices
         self._waiters: dict[ConversationKey, set[asyncio.Event]] = {}
-        self._typing, self._readers = ExpiringMarks(TYPING_S), ExpiringMarks(READING_S)
+        self.typing, self.reading = ExpiringMarks(TYPING_S), ExpiringMarks(READING_S)
         self.closed = False
         self.observers: list[Callable[[ConversationKey], None]] = []
 
@@ -77,11 +78,11 @@ class ConversationEvents:
         if kind == NEWS:
             self._wake(conversation)
         elif kind == READING:
-            return self._readers.set(conversation, who)
+            return self.reading.set(conversation, who)
         elif kind == TYPED:
-            self._typing.remove(conversation, who)
+            self.typing.remove(conversation, who)
         elif kind == TYPING:
-            begins, is_set = not self._typing.has(conversation, who), self._typing.set(conversation, who)
+            begins, is_set = not self.typing.has(conversation, who), self.typing.set(conversation, who)
             if begins:
                 self._wake(conversation)
             return is_set
@@ -133,13 +134,6 @@ class ConversationEvents:
         """Remove a typing mark because the message has arrived."""
         self._tell(TYPED, conversation, who)
 
-    def is_typing(self, conversation: ConversationKey, who: str) -> bool:
-        return self._typing.has(conversation, who)
-
     def read(self, conversation: ConversationKey, operator: str) -> None:
         """Note that an operator (its id) has the conversation open, for READING_S seconds."""
         self._tell(READING, conversation, operator)
-
-    def readers(self, conversation: ConversationKey) -> list[str]:
-        """Return the operators who have the conversation open."""
-        return self._readers.of(conversation)

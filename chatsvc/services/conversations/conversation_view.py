@@ -100,7 +100,7 @@ async def show(
         view,
         shown,
         language=language_detection.spoken("", [HistoryMessage(message.role, message.content) for message in view.messages]),
-        typing=services.events.is_typing(key, VISITOR),
+        typing=services.events.typing.has(key, VISITOR),
         writable_until=await handling.writable_until(services, view.conversation),
         address=await platforms.address(services.db, key) if view.conversation.channel in PLATFORMS else None,
         mail_to=await visitor_addresses.to_mail(services, caller, conversation),
@@ -113,8 +113,8 @@ async def _colleagues(services: Services, caller: Caller, conversation: Conversa
     key, events = conversation.key, services.events
     if caller.session is not None:
         events.read(key, caller.actor.id)
-    others = [operator for operator in events.readers(key) if operator != caller.actor.id]
-    shown = [(await operators.find_by_id(services.db, operator), events.is_typing(key, operator)) for operator in others]
+    others = [operator for operator in events.reading.of(key) if operator != caller.actor.id]
+    shown = [(await operators.find_by_id(services.db, operator), events.typing.has(key, operator)) for operator in others]
     return [Colleague(operator.name or operator.email, writes) for operator, writes in shown if operator is not None]
 
 

@@ -150,7 +150,7 @@ class WebVisits:
             await stored.deliver(services.db, news.confirmed, "delivered")
         if types:
             services.events.type(key, "visitor")
-        typing = services.events.is_typing(key, "operator")
+        typing = services.events.typing.has(key, "operator")
         pages = await self._pages(widget.bot.id, news.messages)
         return WidgetNews(news.messages, news.conversation.handling, news.conversation.operator_name, typing, pages)
 
