@@ -123,7 +123,7 @@ def normalize(text: str) -> str:
     for spans, days in groupby(range(7), key=lambda day: week.get(DAYS[day])):
         first, *others = days
         name = f"{DAYS[first]}-{DAYS[others[-1]]}" if others else DAYS[first]
-        rules += [f"{name} {_clock(opens)}-{_clock(closes)}" for opens, closes in spans or []]
+        rules += [f"{name} {clock_of(opens)}-{clock_of(closes)}" for opens, closes in spans or []]
     return "; ".join(rules)
 
 
@@ -158,7 +158,7 @@ def by_day(text: str) -> dict[str, str]:
         late, early = spans[day], spans[following]
         if late and early and late[-1][1] == _DAY and late[-1][0] >= _NOON and early[0][0] == 0 and early[0][1] <= _LATEST:
             late[-1] = late[-1][0], early.pop(0)[1]
-    return {day: ", ".join(f"{_clock(opens)}-{_clock(closes)}" for opens, closes in spans[day]) for day in DAYS}
+    return {day: ", ".join(f"{clock_of(opens)}-{clock_of(closes)}" for opens, closes in spans[day]) for day in DAYS}
 
 
 def in_words(text: str, language: str) -> str:
@@ -170,7 +170,8 @@ def in_words(text: str, language: str) -> str:
     return ", ".join(rules)
 
 
-def _clock(minutes: int) -> str:
+def clock_of(minutes: int) -> str:
+    """Return minutes since midnight as a time: `09:00`."""
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 

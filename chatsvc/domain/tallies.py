@@ -60,7 +60,7 @@ class Tallies:
         self.in_flight = 0
         self._of_accounts: Counter[str] = Counter()
         # By operation, status and error code ("" for none).
-        self.requests: dict[tuple[str, int, str], int] = {}
+        self.requests: Counter[tuple[str, int, str]] = Counter()
         self.durations: defaultdict[str, Histogram] = defaultdict(Histogram)
         # By tier and outcome: "ok", or the reason of the 502.
         self.replies: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
@@ -85,13 +85,8 @@ class Tallies:
                 del self._of_accounts[account_id]
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
-        key = route, status, error
-        self.requests[key] = self.requests.get(key, 0) + 1
+        self.requests[route, status, error] += 1
         self.durations[route].note(seconds)
-
-    def reply(self, tier: str, outcome: str, seconds: float) -> None:
-        """Count a reply or a failure of an engine."""
-        self.replies[tier, outcome].note(seconds)
 
     def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
         """Count the tokens and the cost of a committed reply."""

@@ -83,12 +83,7 @@ def in_words(bot: Bot, days: tuple[str, ...]) -> str:
 
 def spans_in_words(spans: Spans) -> str:
     """Return the spans of one day: `09:00-12:00 / 13:00-18:00`."""
-    return " / ".join(f"{clock_of(opens)}-{clock_of(closes)}" for opens, closes in spans)
-
-
-def clock_of(minute: int) -> str:
-    """Return minutes since midnight as a time: `09:00`."""
-    return f"{minute // 60:02}:{minute % 60:02}"
+    return " / ".join(f"{opening_hours.clock_of(opens)}-{opening_hours.clock_of(closes)}" for opens, closes in spans)
 
 
 def minute_of(moment: datetime | time) -> int:

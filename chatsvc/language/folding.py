@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from chatsvc.domain import folding
 from chatsvc.domain.folding import fold_character
 
 MAX_CHARACTERS = 4_000  # of a text that is folded; a message is no longer
@@ -16,8 +17,6 @@ _APOSTROPHES = dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'")
 _TO_APOSTROPHE = str.maketrans(_APOSTROPHES)
 _SIGNS = _APOSTROPHES | dict.fromkeys("\u2013\u2014\u2212\u2010\u2011", "-") | dict.fromkeys("\u00a0\u202f", " ")
 _SIGNS |= dict.fromkeys("\u201c\u201d", '"') | dict.fromkeys("½¼", "~")
-# all letters of Turkish at once, since most texts have no others
-_TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
 _NUMBER = re.compile(r"(\d{1,9})(?:l[iu]k?[a-z]{0,7}|[dt][ae]n?|y?[ae]|[iu]?nc[iu])")  # with a Turkish suffix: "60lik", "10lu bilet", "5te"
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
@@ -36,10 +35,7 @@ class Folded:
 @lru_cache(maxsize=256)
 def fold(text: str) -> str:
     """Fold a text and collapse its white space; only its first MAX_CHARACTERS are kept."""
-    text = text[:MAX_CHARACTERS]
-    text = text.replace("`", "'") if text.isascii() else text.translate(_TURKISH).translate(_TO_APOSTROPHE)
-    folded = text.lower() if text.isascii() else "".join(map(fold_character, text))[:MAX_CHARACTERS]
-    return " ".join(folded.split())
+    return " ".join(folding.fold(text[:MAX_CHARACTERS].translate(_TO_APOSTROPHE))[:MAX_CHARACTERS].split())
 
 
 def fold_with_offsets(text: str) -> Folded:
@@ -63,13 +59,9 @@ def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return text
 
 
-def words(text: str) -> list[str]:
-    """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe or a number are left out."""
-    return list(_words(text))
-
-
 @lru_cache(maxsize=256)
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
+    """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe or a number are left out."""
     tokens = [_without_suffix(word) if "'" in word or word[0].isdigit() else word for word in _WORD.findall(fold(text))]
     return tuple([word[:MAX_LETTERS] for word in tokens[:MAX_WORDS]])
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import evidence
+from chatsvc.engines.knowledge.search import evidence, topics
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.answers import judging
 from tests.answers.judging import Question
@@ -140,10 +140,10 @@ def fit_evidence(given: Sequence[Row]) -> list[float]:
 
 
 def fit_signs(given: Sequence[Row], weights: Sequence[float]) -> list[float]:
-    evidence.WEIGHTS = tuple(weights)
     learnt = []
     for row in given:
-        entries = [entry._replace(scores=tuple(map(evidence.score, entry.evidence))) for entry in row.entries]
+        scored = [(entry, tuple(topics.dot(weights, figures) for figures in entry.evidence)) for entry in row.entries]
+        entries = [entry._replace(scores=own, score=max(own), best=own.index(max(own))) for entry, own in scored]
         order = sorted(range(len(entries)), key=lambda index: -entries[index].score)
         judged = [entries[index] for index in order]
         is_right = row.tells(judged[0]) if row.tells else row.right[order[0]][judged[0].best]

@@ -243,7 +243,7 @@ def status(bot: Bot, now: datetime) -> str | None:
     minute = hours.minute_of(now)
     for opens, closes in hours.spans_of(bot, now.date()):
         if opens <= minute < closes:
-            return f"open until {hours.clock_of(closes % 1440)}"
+            return f"open until {opening_hours.clock_of(closes % 1440)}"
     opening = hours.next_opening(bot, now)
     if opening is None:
         return "closed"

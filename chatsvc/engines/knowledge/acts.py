@@ -67,7 +67,7 @@ def classify(text: str, language: str) -> Act:
     rows = [table[bucket * width : (bucket + 1) * width] for bucket in features_of(text)]
     scores = [UNIT * (sum(column) - ZERO * len(rows)) for column in zip(*rows, strict=True)]
     chances = dict(zip(ACTS, softmax(scores), strict=True))
-    name = max(chances, key=lambda act: chances[act])
+    name = max(chances, key=chances.__getitem__)
     for first, second, share in _DECIDING:
         if name == first and chances[second] >= share:
             name, chances[second] = second, chances[first] + chances[second]

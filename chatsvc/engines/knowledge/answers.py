@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Evidence, Fact, Hit, SearchResult
+from chatsvc.engines import Evidence, Fact, Hit, SearchResult, site_of
 from chatsvc.engines.knowledge import business, forms
 from chatsvc.engines.knowledge.acts import SURE, Act
 from chatsvc.engines.knowledge.search import facts
@@ -54,12 +54,19 @@ class Answers(DialogueTurn):
 
     def business_answer(self, text: str) -> str | None:
         """Answer a question about the business itself from the bot's settings, or else from the knowledge. Return None otherwise."""
-        asked = self.bot, self.say, text, self.now, self.turn.knowledge
-        answer = business.answer(*asked)
+        kinds, knowledge, lines = business.kinds_of(text, self.bot.name), self.turn.knowledge, list[str]()
+        for kind in kinds:
+            if kind == "hours":
+                lines.append(business.hours_or_stated(self.bot, self.say, text, self.now, knowledge))
+            elif value := site_of(knowledge) if kind == "site" else getattr(self.bot, kind):
+                lines.append(self.say(f"business.{kind}", **{kind: value}))
+            else:
+                lines.append(business.stated(knowledge).get(kind, ("",))[0])
+        answer = "\n".join(dict.fromkeys(filter(None, lines)))
         if answer:
             self.state.last_answer, self.evidence = "", Evidence((), "answer", 1.0)
-            self.state.last_question = _HOURS if "hours" in business.kinds_of(text, self.bot.name) else ""
-        return answer
+            self.state.last_question = _HOURS if "hours" in kinds else ""
+        return answer or None
 
     def hours_again(self) -> str | None:
         """Answer a follow-up such as "and on Sunday?" after a question for the opening hours. Return None for other messages."""
@@ -70,8 +77,7 @@ class Answers(DialogueTurn):
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
         """Answer the questions of a message one by one. Return None if none of them has a sure answer."""
-        plain = [act for act in self.plain_questions if act in known]
-        asked = [question for act in plain for question in self._questions_in(act)][:_MOST_ASKED]
+        asked = [question for act in self.plain_questions for question in self._questions_in(act)][:_MOST_ASKED]
         if not asked or asked == [self.text]:
             return self.about_business(self.text)
         whole, answers, left = self._find(" ".join(act.text for act in known)), list[str](), list[SearchResult]()

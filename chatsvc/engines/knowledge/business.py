@@ -1,17 +1,19 @@
 """Facts about the business itself, answered from the bot's settings before any search: hours, holidays, address, telephone, name."""
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import filterfalse
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain.models import Bot
-from chatsvc.engines import Knowledge, hours, site_of
+from chatsvc.domain.opening_hours import clock_of
+from chatsvc.engines import Knowledge, hours
 from chatsvc.engines.knowledge.search import facts
 from chatsvc.engines.knowledge.search.tokens import stem
-from chatsvc.language import catalogue, values
-from chatsvc.language.catalogue import BotSentences
+from chatsvc.language import values
+from chatsvc.language.catalogue import FALLBACK, BotSentences
 from chatsvc.language.folding import words
 from chatsvc.language.wordlists import LanguageWords, WordFile
 
@@ -25,6 +27,7 @@ _MOST_READ, _LONGEST_READ = 400, 4_000  # entries, and characters of each, in wh
 _PHONE = re.compile(r"(?<![\w+,.])\+?\(?\d[\d ()/-]{5,24}\d(?!\w)")
 _CLAUSE = _WORDS.any_of("joins", r"[,;.!?]\s|\n|\s(?i:{})\s")
 _MAIL = re.compile(r"[^\s@]@[^\s@]{1,64}\.\w")
+_HOLIDAY_WORDS = LanguageWords("holidays.txt").files
 _HOLIDAYS = WordFile("language/holidays.txt").group("")  # by country, also days on which many businesses close
 _CLOCKS = re.compile(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:[-–]|to|ile|until)\s?\d{1,2}(?:[:.]\d\d)?")
 
@@ -40,6 +43,9 @@ class WordSet:
     def __contains__(self, word: str) -> bool:
         return word in self._whole or word.startswith(self._stems)
 
+    def has_any(self, given: Iterable[str]) -> bool:
+        return any(map(self.__contains__, given))
+
 
 TRIGGERS = {kind: WordSet(kind) for kind in _KINDS}
 LIGHT = WordSet("light")
@@ -48,7 +54,7 @@ _WEAK, _URGENT, _STREETS, _WEEKDAYS, _HEADINGS = map(WordSet, ("weak", "urgent",
 
 
 def is_urgent(text: str) -> bool:
-    return any(word in _URGENT for word in words(text))
+    return _URGENT.has_any(words(text))
 
 
 @lru_cache(maxsize=512)
@@ -74,19 +80,6 @@ def kinds_of(text: str, name: str) -> tuple[str, ...]:
     return tuple(strong) or tuple(kind for kind in _KINDS if kind in kinds)[:1]
 
 
-def answer(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str | None:
-    """Answer a question about the business itself from the settings, or else from the knowledge. Return None if neither has an answer."""
-    lines = []
-    for kind in kinds_of(text, bot.name):
-        if kind == "hours":
-            line = hours_or_stated(bot, say, text, now, knowledge)
-        else:
-            value = bot.name if kind == "name" else site_of(knowledge) if kind == "site" else getattr(bot, kind)
-            line = say(f"business.{kind}", **{kind: value}) if value else _stated(knowledge).get(kind, ("",))[0]
-        lines.append(line)
-    return "\n".join(dict.fromkeys(filter(None, lines))) or None
-
-
 def clauses(text: str) -> list[str]:
     return [clause for clause in map(str.strip, _CLAUSE.split(text)) if clause]
 
@@ -99,46 +92,47 @@ def names_fact(clause: str) -> bool:
 
 def hours_or_stated(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str:
     """Return the opening hours in the settings. Without them, return those in the knowledge, with its sentences about the day asked for."""
-    sentence, section = _stated(knowledge).get("hours", ("", ""))
     if answer := hours_answer(bot, say, text, now):
         return answer
+    sentence, section = stated(knowledge).get("hours", ("", ""))
+    if not sentence:
+        return ""
     days = {stem(word) for word in words(text) if word in _WEEKDAYS}
     beside = [line for line in facts.sentences(section) if line not in sentence and days.intersection(map(stem, words(line)))]
-    return " ".join([sentence, *(line.strip(" -*") for line in beside if sentence)])
+    return " ".join([sentence, *(line.strip(" -*") for line in beside)])
 
 
 _STATED: WeakKeyDictionary[Knowledge, dict[str, tuple[str, str]]] = WeakKeyDictionary()
 
 
-def _stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
+def stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
     """Find the sentence of the knowledge that states each kind of fact about the business, and its section. The result is cached."""
-    if (stated := _STATED.get(knowledge)) is None:
-        best: dict[str, tuple[int, str, str]] = {}
-        for entry in knowledge.entries[:_MOST_READ]:
-            is_headed = any(word in _HEADINGS for word in words(entry.question)[:_MOST_WORDS])
-            for sentence in filterfalse(facts.is_row, facts.sentences(entry.answer[:_LONGEST_READ])):
-                own = words(sentence)[:_MOST_WORDS]
-                for kind in filter(lambda kind: _holds(kind, sentence, own), _KINDS):
-                    names = any(word in TRIGGERS[kind] for word in own)
-                    weight = 2 * names + is_headed + (kind == "address" and len(own) <= _MOST_PLACE)
-                    weight += 2 * (
-                        kind == "hours" and len({word for word in own if word in _WEEKDAYS}) > 1
-                    )  # rather than those of a season
-                    if weight > best.get(kind, (0,))[0]:
-                        is_whole = kind == "hours" and is_headed and len(entry.answer) <= _LONGEST_HOURS  # each day counts
-                        best[kind] = weight, entry.answer if is_whole else sentence.strip(" -*"), entry.answer[:_LONGEST_READ]
-        stated = _STATED[knowledge] = {kind: (sentence, section) for kind, (_, sentence, section) in best.items()}
-    return stated
+    if knowledge in _STATED:
+        return _STATED[knowledge]
+    best: dict[str, tuple[int, str, str]] = {}
+    for entry in knowledge.entries[:_MOST_READ]:
+        section = entry.answer[:_LONGEST_READ]
+        is_headed = _HEADINGS.has_any(words(entry.question)[:_MOST_WORDS])
+        for sentence in filterfalse(facts.is_row, facts.sentences(section)):
+            own = words(sentence)[:_MOST_WORDS]
+            for kind in filter(lambda kind: _holds(kind, sentence, own), _KINDS):
+                weight = 2 * TRIGGERS[kind].has_any(own) + is_headed + (kind == "address" and len(own) <= _MOST_PLACE)
+                weight += 2 * (kind == "hours" and len({word for word in own if word in _WEEKDAYS}) > 1)  # rather than those of a season
+                if weight > best.get(kind, (0,))[0]:
+                    is_whole = kind == "hours" and is_headed and len(entry.answer) <= _LONGEST_HOURS  # each day counts
+                    best[kind] = weight, entry.answer if is_whole else sentence.strip(" -*"), section
+    _STATED[knowledge] = {kind: (sentence, section) for kind, (_, sentence, section) in best.items()}
+    return _STATED[knowledge]
 
 
-def _holds(kind: str, sentence: str, own: list[str]) -> bool:
+def _holds(kind: str, sentence: str, own: Sequence[str]) -> bool:
     if kind == "phone":
         return any(7 <= sum(map(str.isdigit, number[0])) <= 15 for number in _PHONE.finditer(sentence))
     if kind == "email":
         return _MAIL.search(sentence) is not None
     if kind == "address":
-        return any(map(str.isdigit, sentence)) and any(word in _STREETS for word in own)
-    return kind == "hours" and _CLOCKS.search(sentence) is not None and any(word in _WEEKDAYS for word in own)
+        return any(map(str.isdigit, sentence)) and _STREETS.has_any(own)
+    return kind == "hours" and _CLOCKS.search(sentence) is not None and _WEEKDAYS.has_any(own)
 
 
 def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime) -> str | None:
@@ -176,10 +170,10 @@ def _now(bot: Bot, say: BotSentences, now: datetime) -> str:
     minute, spans = hours.minute_of(now), hours.spans_of(bot, now.date())
     for opens, closes in spans:
         if opens <= minute < closes:
-            return say("hours.now.open" if closes - minute > _SOON else "hours.now.soon", closes=hours.clock_of(closes))
+            return say("hours.now.open" if closes - minute > _SOON else "hours.now.soon", closes=clock_of(closes))
     following = next_opening(bot, now, say)
     if spans and minute >= spans[-1][1]:
-        return say("hours.now.over", closes=hours.clock_of(spans[-1][1]), next=following)
+        return say("hours.now.over", closes=clock_of(spans[-1][1]), next=following)
     return say("hours.now.closed" if spans else "hours.today.closed", next=following)
 
 
@@ -209,17 +203,12 @@ def _thanksgiving(year: int) -> date:
     return first + timedelta(days=(3 - first.weekday()) % 7 + 21)
 
 
-@cache
-def _holiday_words(language: str) -> WordFile:
-    return WordFile(f"languages/{language if language in catalogue.languages() else catalogue.FALLBACK}/holidays.txt")
-
-
 def _holiday_named(text: str, language: str, today: date) -> date | None:
     """Return the next date of the holiday that a text names: "christmas eve", "yılbaşında", "the day after thanksgiving".
 
     Return None if the holiday only serves to name another day: "the Monday after Christmas".
     """
-    line, own = f" {' '.join(words(text))} ", _holiday_words(language)
+    line, own = f" {' '.join(words(text))} ", _HOLIDAY_WORDS.get(language, _HOLIDAY_WORDS[FALLBACK])
     named = [(f" {name}", day) for day, names in own.group("day ").items() for name in names]
     # The longest name first: "yılbaşı günü" is not "yılbaşı".
     longest_first = sorted(named, key=lambda name_and_day: -len(name_and_day[0]))

@@ -105,7 +105,7 @@ class RequestForm:
         asked_key = asked.key if asked else ""
         if "phone" not in given and read.phone_as_written and asked_key == "contact":
             given.add("phone.wrong")
-        is_other_day = read.date and "date" in draft.values and any(word in _ALSO for word in words(text[read.date.end :])[:3])
+        is_other_day = read.date and "date" in draft.values and _ALSO.has_any(words(text[read.date.end :])[:3])
         if draft.kind == "appointment" and not is_other_day:  # "Tuesday works too" leaves the day as it is
             self._take_when(read, given, remarks, asked_key)
         for field in self.fields:
@@ -201,7 +201,7 @@ def _counted(field: Field, text: str) -> str | None:
     """Return the number before a noun of the field's name or question. Return None if there is not exactly one such number."""
     asked = [word for line in (field.own.name, *field.own.ask.values()) for word in words(line)] if field.own else []
     nouns = [word for word in asked if word not in LIGHT and word not in _FILLER]
-    of_people = any(word in _PEOPLE for word in nouns)
+    of_people = _PEOPLE.has_any(nouns)
     numbers = {
         number
         for number, noun in pairwise(words(text))
@@ -222,7 +222,7 @@ def contact_of(text: str, read: Values) -> dict[str, str]:
 def refuses_contact(text: str) -> bool:
     """Return whether a visitor says that they will not give a telephone number or an e-mail address."""
     given = words(text)
-    return any(word in WITHOUT for word in given) and any(word in TRIGGERS[kind] for word in given for kind in ("phone", "email"))
+    return WITHOUT.has_any(given) and (TRIGGERS["phone"].has_any(given) or TRIGGERS["email"].has_any(given))
 
 
 def name_before_comma(text: str) -> str | None:
@@ -250,7 +250,7 @@ def chosen(choices: Sequence[str], text: str) -> str | None:
     if (named := whole(choices, text)) is not None:
         return named
     for number, forms in _NUMBERED.items():
-        if number <= len(choices) and any(word in forms for word in given) and all(word in forms or word in _FILLER for word in given):
+        if number <= len(choices) and forms.has_any(given) and all(word in forms or word in _FILLER for word in given):
             return choices[number - 1]
     content = [word for word in given if word not in _FILLER and word not in LIGHT]
     shared = [sum(any(_alike(word, other) for other in words(choice)) for word in content) for choice in choices]
@@ -264,4 +264,4 @@ def _alike(word: str, other: str) -> bool:
 
 def is_none(text: str) -> bool:
     given = words(text)
-    return any(word in _NONE for word in given) and all(word in _NONE or word in _FILLER or word in LIGHT for word in given)
+    return _NONE.has_any(given) and all(word in _NONE or word in _FILLER or word in LIGHT for word in given)

@@ -49,7 +49,7 @@ class Requests(Records):
         resumes = self.state.pending == "resume"
         if not resumes and draft.kind == "contact" and (read.name or self.is_reachable) and (changed := self.amended()):
             return changed
-        declines = any(word in forms.DECLINES for word in self.words[:1]) and not self.is_reachable
+        declines = forms.DECLINES.has_any(self.words[:1]) and not self.is_reachable
         leaves = self.does("no", "stop", "bye", "thank", "skip") and not self.does("yes", "book", "call", "person")
         if (declines or leaves) and not any(act.probability >= acts.SURE for act in self.questions):
             self.state.settle()
@@ -128,8 +128,7 @@ class Requests(Records):
         if leaves and not gives_contact:
             return self._joined(self._left(draft), self.answer_beside(self._asked()))
         if asked and asked.key == "contact" and not gives_contact and (self.does("skip") or forms.refuses_contact(self.text)):
-            draft.skipped.append("contact")
-            return self._next(form, [self.say("no.contact")])
+            return self._next(form, [self._without(draft, "contact")])
         answers = wanted or bool(remarks)
         beside = form.read(self.text, asked).rest
         questions = about or (self.asked_in(beside) if answers or given else self._asked())
@@ -180,11 +179,8 @@ class Requests(Records):
     def _not_given(self, form: RequestForm, asked: Field) -> str:
         """Handle a message without the field that was asked for. Ask once more; the second time continue without the field."""
         draft, key = form.draft, asked.key
-        refuses = self.does("skip", "no") or any(word in forms.WITHOUT for word in self.words)
+        refuses = self.does("skip", "no") or forms.WITHOUT.has_any(self.words)
         missed = key in draft.missed
-        if key == "contact" and refuses:
-            draft.skipped.append("contact")
-            return self._next(form, [self.say("no.contact")])
         if key == "time" and self.names_part_of_day:  # "in the afternoon" is for the team to read
             draft.skipped.append("time")
             return self._next(form, [self.say("noted")])
@@ -204,7 +200,8 @@ class Requests(Records):
         if key == "date" and "time" not in draft.values:
             draft.skipped.append("time")
             return self.say("without.when")
-        return self.say({"name": "no.name", "date": "without.date", "time": "without.time"}.get(key, "noted"))
+        remarks = {"contact": "no.contact", "name": "no.name", "date": "without.date", "time": "without.time"}
+        return self.say(remarks.get(key, "noted"))
 
     def _ask_again(self, form: RequestForm, key: str, hint: str) -> str:
         form.draft.missed[key] = 1

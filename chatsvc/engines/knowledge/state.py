@@ -4,7 +4,7 @@ It is stored as compact JSON (`Reply.dialogue`). A state that is unreadable, of 
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from chatsvc.domain.times import DAY_MS
@@ -84,9 +84,4 @@ def load(text: str | None, now_ms: int) -> tuple[State, bool]:
 
 
 def dump(state: State, now_ms: int) -> str:
-    values = {"version": VERSION, "at": now_ms, **_values(state)}
-    return json.dumps(values, default=_values, ensure_ascii=False, separators=(",", ":"))
-
-
-def _values(stored: State | RequestDraft) -> dict[str, object]:
-    return {name: getattr(stored, name) for name in stored.__dataclass_fields__}
+    return json.dumps({"version": VERSION, "at": now_ms, **asdict(state)}, ensure_ascii=False, separators=(",", ":"))

@@ -45,6 +45,9 @@ class DialogueTurn:
         self.language = self.state.language
         self.say = catalogue.of_bot(turn.bot, self.language)
         self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
+        self._act_names = {act.name for act in self.acts}
+        self.questions = [act for act in self.acts if act.name == "ask"]  # or what may be one: a sentence counts as a question in doubt
+        self.plain_questions = [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
         replies = [index for index, message in enumerate(turn.history) if message.role != "user"]
         self.keep_earlier([message.content for message in turn.history[replies[-1] + 1 if replies else 0 :]])  # they got no reply
         self.choices: tuple[str, ...] = ()
@@ -57,7 +60,7 @@ class DialogueTurn:
     def _acts_of(self, sentence: str) -> list[Act]:
         """Return the act of a sentence, or two acts if it begins with a refusal: "no I just want to know how ..."."""
         parts, whole = sentence.split(), acts.classify(sentence, self.language)
-        for length in (3, 2, 1) if any(word in forms.REFUSES for word in words(parts[0])) else ():
+        for length in (3, 2, 1) if forms.REFUSES.has_any(words(parts[0])) else ():
             if len(parts) >= length + FEW_WORDS:
                 first = acts.classify(" ".join(parts[:length]), self.language)
                 if first.name in acts.REFUSALS and first.probability >= NO_DOUBT:
@@ -70,10 +73,10 @@ class DialogueTurn:
         return [whole._replace(name="ask" if is_question else "tell" if is_pressing else whole.name)]
 
     def does(self, *names: str) -> bool:
-        return any(act.name in names for act in self.acts)
+        return not self._act_names.isdisjoint(names)
 
     def only(self, *names: str) -> bool:
-        return bool(self.acts) and all(act.name in names for act in self.acts)
+        return bool(self.acts) and self._act_names.issubset(names)
 
     @cached_property
     def wish(self) -> str:
@@ -85,18 +88,9 @@ class DialogueTurn:
 
     @property
     def is_sure_booking(self) -> bool:
-        is_named = any(word in forms.BOOKINGS for word in self.words) or self.has_moment or self.is_reachable
+        is_named = forms.BOOKINGS.has_any(self.words) or self.has_moment or self.is_reachable
         least = SURE_QUESTION if asks(self.text) else _SURE_BOOKING
         return is_named or any(act.name == "book" and act.probability >= least for act in self.acts)
-
-    @property
-    def questions(self) -> list[Act]:
-        """Return the acts of the sentences that are questions, or may be: a sentence counts as a question in doubt."""
-        return [act for act in self.acts if act.name == "ask"]
-
-    @property
-    def plain_questions(self) -> list[Act]:
-        return [act for act in self.questions if "?" in act.text or act.probability >= PLAINLY]
 
     def asked_in(self, text: str, least: int = FEW_WORDS) -> list[Act]:
         """Return the acts of sure questions in a part of the message. They have at least `least` words."""
@@ -105,11 +99,11 @@ class DialogueTurn:
 
     @property
     def says_yes(self) -> bool:
-        return any(word in forms.AGREES for word in self.words[:1])
+        return forms.AGREES.has_any(self.words[:1])
 
     @property
     def names_part_of_day(self) -> bool:
-        return any(word in forms.PARTS for word in self.words)
+        return forms.PARTS.has_any(self.words)
 
     @cached_property
     def values(self) -> Values:

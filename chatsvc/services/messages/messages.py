@@ -140,7 +140,7 @@ class MessageTurn:
         try:
             reply, faults = await reply_to(services, tier, turn, self.deadline)
         except EngineError as fault:
-            services.tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
+            services.tallies.replies[tier.name, fault.reason].note(time.perf_counter() - began)
             question = HistoryMessage("user", self.message.message)
             # The messages of channels are stored.
             is_kept = self.begins or self.stored is not None or question in history.messages[-1:]
@@ -151,8 +151,8 @@ class MessageTurn:
             raise
         for failed in faults:
             log.warning("bot %s: the model failed, its knowledge has answered: %s", bot.id, failed)
-            services.tallies.reply(tier.name, failed.reason, 0.0)
-        services.tallies.reply(tier.name, "ok", time.perf_counter() - began)
+            services.tallies.replies[tier.name, failed.reason].note(0.0)
+        services.tallies.replies[tier.name, "ok"].note(time.perf_counter() - began)
         return reply
 
     async def record(self, reply: Reply) -> Exchange:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from operator import mul
 from typing import NamedTuple
 
 from chatsvc.domain.models import Entry
@@ -93,13 +92,10 @@ class Question(NamedTuple):
     terms: tuple[QuestionTerm, ...]
     letters: frozenset[str]
     near: topics.Vector
+    kinds: frozenset[str]  # of amounts that it asks for
     subject: tuple[QuestionTerm, ...] = ()
     alien: int = 0
     unknown: float = 0.0
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        return frozenset(term.kind for term in self.terms if term.kind)
 
 
 class JudgedEntry(NamedTuple):
@@ -109,15 +105,8 @@ class JudgedEntry(NamedTuple):
     prepared: PreparedEntry
     evidence: tuple[tuple[float, ...], ...]
     scores: tuple[float, ...]
-    factor: float  # of its language
-
-    @property
-    def best(self) -> int:
-        return self.scores.index(max(self.scores))
-
-    @property
-    def score(self) -> float:
-        return max(self.scores)
+    score: float  # the highest of them
+    best: int  # index of the fact with this score
 
 
 _FILE = WordFile("languages/weights.txt")
@@ -213,7 +202,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
 
     naming = [term for term in question.terms if term.names]
     unsaid = 1 - explained(naming, prepared.whole) if naming else 0.0
-    titled, asks = share(prepared.title), topics.cosine(question.near, prepared.asks)
+    titled, asks = share(prepared.title), topics.dot(question.near, prepared.asks)
     return tuple(
         (
             *ranked,
@@ -221,7 +210,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
             asks,
             share(part.whole, part.part.kinds),
             share(part.own, part.part.kinds),
-            topics.cosine(question.near, part.near),
+            topics.dot(question.near, part.near),
             len(question.letters & part.letters) / (len(question.letters) or 1),
             sum([not given.isdisjoint(keys) for keys in part.name]) / (len(part.name) or 1),
             float(not asked.isdisjoint(part.part.kinds)),
@@ -231,10 +220,6 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
         )
         for part in prepared.parts
     )
-
-
-def score(evidence: Sequence[float]) -> float:
-    return float(sum(map(mul, WEIGHTS, evidence)))
 
 
 def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...]:
@@ -250,4 +235,4 @@ def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...
 
 
 def confidence(shown: Sequence[float]) -> float:
-    return 1 / (1 + math.exp(-BIAS - sum(map(mul, SURE, shown))))
+    return 1 / (1 + math.exp(-BIAS - topics.dot(SURE, shown)))

@@ -123,8 +123,8 @@ class KnowledgeIndex:
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
     ) -> tuple[Question, list[JudgedEntry], str]:
         """Return the analysed question, its candidates, best first, and the language to answer in."""
-        tokens = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
-        tokens = [part for word in tokens for part in self._corpus.apart(word)]
+        typed = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        tokens = [part for word in typed for part in self._corpus.apart(word)]
         wanted, other = self._wanted(text, language, spoken)
         question, weights, features = self._read(tokens)
         if subject and not any(term.names for term in question.terms):
@@ -138,7 +138,9 @@ class KnowledgeIndex:
             prepared = self._prepare(number)
             figures = evidence.of_entry(question, prepared, (score / (ranked[0][0] or 1.0), score, likeness))
             lost = _LANGUAGE * math.log(factor)
-            judged.append(JudgedEntry(number, prepared, figures, tuple(evidence.score(row) + lost for row in figures), factor))
+            scores = tuple([topics.dot(evidence.WEIGHTS, row) + lost for row in figures])
+            best = max(scores)
+            judged.append(JudgedEntry(number, prepared, figures, scores, best, scores.index(best)))
         asked = words(text)  # an entry comes first by its own question
         judged.sort(key=lambda entry: (words(self.entries[entry.number].question) != asked, -entry.score, entry.number))
         return question, judged, wanted
@@ -209,6 +211,7 @@ class KnowledgeIndex:
             tuple(terms),
             frozenset(chain.from_iterable(trigrams(word) for word in tokens if word not in STOPWORDS)),
             topics.shared().direction(features),
+            frozenset([term.kind for term in terms if term.kind]),
             alien=alien,
             unknown=nothing / (len(terms) or 1),
         )

@@ -6,7 +6,7 @@ gives for each stem and concept the topics in which visitors use it. The topics 
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from operator import add, mul
 from pathlib import Path
@@ -26,7 +26,8 @@ def unit(vector: Vector) -> Vector:
     return tuple(value / length for value in vector) if length else ()
 
 
-def cosine(vector: Vector, other: Vector) -> float:
+def dot(vector: Sequence[float], other: Sequence[float]) -> float:
+    """Return the dot product of two vectors, which is the cosine of their angle if both have length 1."""
     return float(sum(map(mul, vector, other)))
 
 
