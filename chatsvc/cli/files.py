@@ -141,17 +141,16 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
     files = [(path.name, _bytes_of(path)) for path in paths]
     with FileReader() as reader:
         language = call(ctx, "bot.show", bot=bot)["language"]
-        return reader.read(files, language)
+        return reader.read([(name, data, language) for name, data in files])
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
     """Parse the knowledge files of several bots, each with its language. As root, before the first operation. Raises Refused."""
-    from chatsvc.domain.knowledge_files import kind_of
-    from chatsvc.services.knowledge.file_reading import FileReader, GivenFile
+    from chatsvc.services.knowledge.file_reading import FileReader
 
-    given = [GivenFile(name, data, kind_of(name, data), language=language) for files, language in wanted for name, data in files or ()]
+    given = [(name, data, language) for files, language in wanted for name, data in files or ()]
     parsed = iter(list[dict[str, Any]]())
     if given:
         with FileReader() as reader:
-            parsed = iter(reader.read_given(given))
+            parsed = iter(reader.read(given))
     return [None if files is None else [next(parsed) for _ in files] for files, _ in wanted]

@@ -298,17 +298,15 @@ def difference(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: 
             result.added.append(site_entry)
         elif (entry := current.get(row.entry_id)) and (row.question, row.answer) != (site_entry.question, site_entry.answer):
             (result.kept if _is_edited(entry, row) else result.changed).append((entry, site_entry))
-    for row in before.values():
-        if entry := current.get(row.entry_id):
-            if _is_edited(entry, row):
-                result.kept.append((entry, None))
-            else:
-                result.removed.append(entry)
+    left = [(entry, row) for row in before.values() if (entry := current.get(row.entry_id))]
+    result.kept.extend((entry, None) for entry, row in left if _is_edited(entry, row))
+    result.removed.extend(entry for entry, row in left if not _is_edited(entry, row))
     return result
 
 
-def changed_entries(entries: Sequence[Entry], changes: SiteDifference) -> list[Entry]:
-    """Return a bot's entries as they would be after these changes."""
+def changed_entries(entries: Sequence[Entry], new: Sequence[SiteEntry], applied: Sequence[SiteEntry]) -> list[Entry]:
+    """Return a bot's entries as they would be after a new reading of a site is applied."""
+    changes = difference(new, applied, {entry.id: entry for entry in entries})
     changed = {entry.id: entry._replace(question=row.question, answer=row.answer) for entry, row in changes.changed}
     removed = {entry.id for entry in changes.removed}
     left = [changed.get(entry.id, entry) for entry in entries if entry.id not in removed]
@@ -317,8 +315,7 @@ def changed_entries(entries: Sequence[Entry], changes: SiteDifference) -> list[E
 
 def edited(applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[tuple[Entry, SiteEntry]]:
     """Return the entries that a person has edited, with the site's texts."""
-    pairs = ((current[row.entry_id], row) for row in applied if row.entry_id in current)
-    return [(entry, row) for entry, row in pairs if _is_edited(entry, row)]
+    return [(entry, row) for row in applied if (entry := current.get(row.entry_id)) and _is_edited(entry, row)]
 
 
 def _is_edited(entry: Entry, row: SiteEntry) -> bool:

@@ -150,7 +150,7 @@ def test_closing_it_from_elsewhere_ends_reading_at_once(monkeypatch: pytest.Monk
         timer.start()
         began = time.monotonic()
         with pytest.raises(Refused, match="closed"):
-            reader.read([("faq.md", FAQ)], "en")
+            reader.read([("faq.md", FAQ, "en")])
         assert time.monotonic() - began < PATIENCE_S
         timer.join()
 
@@ -163,17 +163,17 @@ def test_an_interrupted_reader_leaves_no_process_behind(monkeypatch: pytest.Monk
     assert reader._process.returncode is not None
 
 
-@pytest.mark.parametrize("others", [[], [("other.md", FAQ)]])
+@pytest.mark.parametrize("others", [[], [("other.md", FAQ, "en")]])
 def test_the_fault_of_a_file_is_told_where_the_process_cannot_be_started_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: list[tuple[str, bytes]]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: list[tuple[str, bytes, str]]
 ) -> None:
     hold(monkeypatch, tmp_path, DECODES.format("os._exit(3)"))
     reader = FileReader()
     monkeypatch.setattr(file_reading, "program", lambda _: ["/nowhere/python"])
     with reader, pytest.raises(Refused) as refused:
-        reader.read([("faq.md", FAQ), *others], "en")
+        reader.read([("faq.md", FAQ, "en"), *others])
     lines = [line.partition(":")[0] for line in sentence(refused.value).splitlines()]
-    assert lines == [f"{name}, line 1" for name, _ in (("faq.md", FAQ), *others)]
+    assert lines == [f"{name}, line 1" for name, *_ in (("faq.md", FAQ, "en"), *others)]
     with pytest.raises(Refused, match=r"reader_unavailable .*No such file or directory"):
         FileReader()
 

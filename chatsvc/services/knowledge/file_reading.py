@@ -52,21 +52,17 @@ class FileReader:
         self._closed = False
         self._process = self._start()
 
-    def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-        """Read files. Return a dictionary with `name`, `entries` and `synonyms` for each. Raises Refused with every fault of every file."""
-        return self.read_given([GivenFile(name, data, kind_of(name, data), language=language) for name, data in files])
+    def read(self, files: Sequence[tuple[str, bytes, str]]) -> list[dict[str, Any]]:
+        """Read files, each with its default language. Return `name`, `entries` and `synonyms` of each.
 
-    def read_given(self, files: Sequence[GivenFile]) -> list[dict[str, Any]]:
-        results = self._results(files)
+        Raises Refused with every fault of every file.
+        """
+        results = self.results([GivenFile(name, data, kind_of(name, data), language=language) for name, data, language in files])
         errors = [result for result in results if isinstance(result, KnowledgeFileError)]
         if errors:
             faults = [{"file": error.source, "unit": error.unit, **asdict(fault)} for error in errors for fault in error.faults]
             raise refusals.files_invalid(faults=faults)
         return [result for result in results if isinstance(result, dict)]
-
-    def read_site(self, files: Sequence[GivenFile], site: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-        """Read files of a website. Return the result of `SiteFiles.read` (in file_reader) for each, or None for an unreadable file."""
-        return [result if isinstance(result, dict) else None for result in self._results(files, site)]
 
     def close(self) -> None:
         """Kill the process. A `read` that is running in another thread then raises `reader_closed`."""
@@ -80,7 +76,8 @@ class FileReader:
         self.close()
         self._process.communicate()
 
-    def _results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any] | KnowledgeFileError]:
+    def results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any] | KnowledgeFileError]:
+        """Read files, those of a website as `SiteFiles.read` (in file_reader) does. Return the content or the faults of each."""
         results: list[dict[str, Any] | KnowledgeFileError] = []
         while len(results) < len(files):
             rest = files[len(results) :]
@@ -90,8 +87,7 @@ class FileReader:
             results += [_result(file.name, json.loads(line)) for file, line in zip(rest, lines, strict=False)]
             if len(results) < len(files):
                 results.append(KnowledgeFileError(files[len(results)].name, [FileFault(1, why)]))
-                if len(results) == len(files):
-                    break
+            if len(results) < len(files):
                 try:
                     self._process = self._start()
                 except Refused:
@@ -157,4 +153,4 @@ def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[s
     """Read files in a new child process, which ends afterwards. Raises Refused with every fault of every file."""
     with FileReader() as reader:
         background.on_abandonment(reader.close)
-        return reader.read(files, language)
+        return reader.read([(name, data, language) for name, data in files])

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from chatsvc import background
-from chatsvc.domain import websites
+from chatsvc.domain import times, websites
 from chatsvc.domain.actors import EVERYTHING, Actor, Caller
 from chatsvc.domain.models import ChangeOrigin
 from chatsvc.domain.websites import Robots, Site, SitePage
@@ -30,7 +30,6 @@ from chatsvc.services.services import Services
 from chatsvc.store import knowledge, owners
 from chatsvc.store import sites as stored
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.sites import SiteOutcome
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +41,6 @@ _MOST_FAILURES = 10  # pages in a row that cannot be fetched: the site is down
 _MOST_FORBIDDEN = 200  # pages that are shown as forbidden by robots.txt
 _LONGEST_COMPARISON_S = 900.0
 _STREAMED = 20  # pages that are read from the store together
-_DAY_MS = 86_400_000
 _PAGES = frozenset({"text/html", "application/xhtml+xml", ""})
 _ACTOR = Actor("user", "", "website")
 
@@ -87,7 +85,7 @@ class SiteReadings:
                     return
                 reading = _Reading(self._services, site, account_id)
                 if site_id not in self._begun and await stored.attempt(self._services.db, site_id) > websites.MOST_ATTEMPTS:
-                    await reading.finish(SiteOutcome("failed", "interrupted", site.changes))
+                    await reading.finish(stored.SiteOutcome("failed", "interrupted", site.changes))
                     return
                 self._begun.add(site_id)
                 await reading.run()
@@ -127,23 +125,23 @@ class _Reading:
             async with asyncio.timeout(_LONGEST_COMPARISON_S):
                 outcome, counts = await self._compared()
         except _ReadingFailed as failure:
-            outcome = SiteOutcome("failed", str(failure), site.changes)
+            outcome = stored.SiteOutcome("failed", str(failure), site.changes)
         except StoreUnavailable:
             raise
         except Exception:
             # Without an outcome the site would be read again and again.
             log.exception("the website %s could not be read", site.url)
-            outcome = SiteOutcome("failed", "unreadable", site.changes)
+            outcome = stored.SiteOutcome("failed", "unreadable", site.changes)
         await self.finish(outcome, counts)
         if outcome.draft is not None and not site.review and (draft := await stored.draft(services.db, site.id)) is not None:
             origin = ChangeOrigin(str(uuid.uuid4()), services.clock(), _ACTOR, "web")
             await stored.apply(services.db, site, draft, origin)
             services.knowledge.invalidate(site.bot_id)
 
-    async def finish(self, outcome: SiteOutcome, counts: dict[str, int] | None = None) -> None:
+    async def finish(self, outcome: stored.SiteOutcome, counts: dict[str, int] | None = None) -> None:
         """Store the outcome, and the time of the next reading."""
         now, days = self._services.clock(), self._site.every_days
-        due_at = now + _DAY_MS * (1 if outcome.reason else days) if days and outcome.reason != "interrupted" else None
+        due_at = now + times.DAY_MS * (1 if outcome.reason else days) if days and outcome.reason != "interrupted" else None
         await stored.finish(self._services.db, self._site, outcome, now, due_at, counts)
 
     async def _look_for_pages(self) -> None:
@@ -213,7 +211,7 @@ class _Reading:
         def parse() -> list[dict[str, Any] | None]:
             with file_reading.FileReader() as reader:
                 background.on_abandonment(reader.close)
-                return reader.read_site(files, request)
+                return [result if isinstance(result, dict) else None for result in reader.results(files, request)]
 
         return await self._services.site_readers.run(parse, self._account_id)
 
@@ -317,7 +315,7 @@ class _Reading:
         self._next_at = loop.time() + self._pause_s
         return await self._services.website.fetch(url, *validators, may_move=may_move)
 
-    async def _compared(self) -> tuple[SiteOutcome, dict[str, int]]:
+    async def _compared(self) -> tuple[stored.SiteOutcome, dict[str, int]]:
         """Compare the site with the knowledge. Return the outcome, and the number of entries of each page. Raises _ReadingFailed."""
         services, site = self._services, self._site
         bot = await bots.resolve(services, Caller(_ACTOR, EVERYTHING, "web"), site.bot_id)
@@ -334,9 +332,9 @@ class _Reading:
         counts = dict.fromkeys(pages, 0) | {item["page"]: item["count"] for item in items if "page" in item}
         changes = outcome["changes"]
         if not any(changes.values()):
-            return SiteOutcome("idle", None, changes), counts
+            return stored.SiteOutcome("idle", None, changes), counts
         draft = base64.b64decode("".join(item["draft"] for item in items if "draft" in item))
-        return SiteOutcome("review" if site.review else "idle", None, changes, draft), counts
+        return stored.SiteOutcome("review" if site.review else "idle", None, changes, draft), counts
 
     async def _packed_pages(self, pages: dict[str, SitePage]) -> AsyncIterator[bytes]:
         """Yield the stored contents of pages as lines of JSON, reading a few pages at a time.

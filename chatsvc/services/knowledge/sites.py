@@ -19,7 +19,6 @@ from chatsvc.services.knowledge.site_reading import SiteReadings
 from chatsvc.services.services import Services
 from chatsvc.store import knowledge
 from chatsvc.store import sites as stored
-from chatsvc.store.knowledge import Whole
 
 _MOST_PATTERN = 200  # characters
 _MOST_PATTERNS = 20
@@ -120,14 +119,9 @@ async def preview(services: Services, caller: Caller, *, site: str) -> Computati
     chatbot, website = await _resolve(services, caller, site)
     draft, applied = await _draft(services, website), await stored.applied(services.db, website.id)
     before = await knowledge.whole(services.db, chatbot.id)
-
-    def change() -> Whole:
-        difference = websites.difference(draft, applied, {entry.id: entry for entry in before.entries})
-        return before._replace(entries=websites.changed_entries(before.entries, difference))
-
-    after = await services.offload(change)
+    entries = await services.offload(lambda: websites.changed_entries(before.entries, draft, applied))
     # Phrasings are left out, since a draft may add and remove hundreds of them.
-    return await previews.compare(services, chatbot, before, after, phrasings=False, site=website)
+    return await previews.compare(services, chatbot, before, before._replace(entries=entries), phrasings=False, site=website)
 
 
 async def apply(services: Services, caller: Caller, *, site: str) -> Site:
