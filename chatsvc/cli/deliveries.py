@@ -37,42 +37,40 @@ class ReceivedDelivery(NamedTuple):
     envelope: Any
 
 
-class Receiver:
-    """HTTP handler: 204 for a delivery with a valid signature, else 401. Calls `seen` with each."""
+@asynccontextmanager
+async def receiver(
+    port: int, certificate: tuple[Path, Path] | None, key: Callable[[], str], seen: Callable[[ReceivedDelivery], None]
+) -> AsyncIterator[str]:
+    """Listen on 127.0.0.1, with TLS where there is a certificate (and its key), and yield the address.
 
-    def __init__(self, key: str, seen: Callable[[ReceivedDelivery], None]) -> None:
-        self.key = key
-        self._seen = seen
+    A delivery with a valid signature is answered with 204, any other with 401; `seen` is called with each.
+    """
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.read()
-        valid = webhooks.verify(self.key, body, request.headers.get("X-Service-Signature", ""))
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        body, headers = await request.read(), request.headers
+        valid = webhooks.verify(key(), body, headers.get("X-Service-Signature", ""))
         try:
             envelope = json.loads(body)
         except ValueError:
             envelope = None
-        headers = request.headers
-        self._seen(ReceivedDelivery(valid, headers.get("X-Service-Event"), headers.get("X-Service-Delivery"), len(body), envelope))
+        seen(ReceivedDelivery(valid, headers.get("X-Service-Event"), headers.get("X-Service-Delivery"), len(body), envelope))
         return web.Response(status=204 if valid else 401)
 
-    @asynccontextmanager
-    async def listening(self, port: int, certificate: tuple[Path, Path] | None) -> AsyncIterator[str]:
-        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key). Yield the address."""
-        context = None
-        if certificate:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(*certificate)
-        runner = web.ServerRunner(web.Server(self.handle, access_log=None))
-        await runner.setup()
+    context = None
+    if certificate:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*certificate)
+    runner = web.ServerRunner(web.Server(handle, access_log=None))
+    await runner.setup()
+    try:
         try:
-            try:
-                await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
-            except OSError as fault:
-                why = "another program listens there" if fault.errno == errno.EADDRINUSE else fault.strerror
-                raise CommandError(f"cannot listen on 127.0.0.1:{port}: {why}") from None
-            yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}/"
-        finally:
-            await runner.cleanup()
+            await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
+        except OSError as fault:
+            why = "another program listens there" if fault.errno == errno.EADDRINUSE else fault.strerror
+            raise CommandError(f"cannot listen on 127.0.0.1:{port}: {why}") from None
+        yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
 
 
 def show_delivery(delivery: ReceivedDelivery, *, as_json: bool) -> None:
@@ -95,7 +93,7 @@ def stop_event() -> asyncio.Event:
 async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
     """Receive, verify and print until SIGINT or SIGTERM."""
     stop = stop_event()
-    async with Receiver(key, partial(show_delivery, as_json=as_json)).listening(port, certificate) as url:
+    async with receiver(port, certificate, lambda: key, partial(show_delivery, as_json=as_json)) as url:
         echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
         await stop.wait()
 

@@ -7,8 +7,8 @@ import os
 import shlex
 import socket
 import tempfile
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ from aiohttp import ClientSession
 
 from chatsvc import config, log, samples
 from chatsvc.app import App
-from chatsvc.cli.deliveries import ReceivedDelivery, Receiver, stop_event
+from chatsvc.cli.deliveries import ReceivedDelivery, receiver, stop_event
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, to_json
-from chatsvc.config import Config
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import DAY_MS, now_ms
@@ -38,7 +37,6 @@ EMAIL = "demo@example.com"
 NOWHERE = "https://127.0.0.1:65535/chatsvc"  # a port where nobody listens: its deliveries fail at once
 
 Say = Callable[[str, dict[str, Any]], None]
-Send = Callable[[str, str, str], Awaitable[tuple[int, Any]]]
 
 
 @command(None, "demo", *options(once=bool))
@@ -48,10 +46,10 @@ def demo(once: bool, as_json: bool) -> None:
 
     log.set_up("text")
     with tempfile.TemporaryDirectory(prefix="chatsvc-demo-") as folder:
-        uvloop.run(_run(Path(folder), config.load(None), once, say))
+        uvloop.run(_run(Path(folder), once, say))
 
 
-async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
+async def _run(folder: Path, once: bool, say: Say) -> None:
     stop = stop_event()
     say("Starting a throw-away instance ...", {"event": "starting"})
     certificate = folder / "cert.pem", folder / "key.pem"
@@ -60,6 +58,7 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     with socket.socket() as probe:  # the dashboard's links need the port before the service listens
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    defaults = config.load(None)
     throw_away = replace(
         defaults,
         server=replace(defaults.server, host="127.0.0.1", port=port, tls=None, public_url=f"http://127.0.0.1:{port}"),
@@ -68,21 +67,19 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
         webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=certificate[0]),
     )
     deliveries: asyncio.Queue[ReceivedDelivery] = asyncio.Queue()
-    receiver, clock = Receiver("", deliveries.put_nowait), DemoClock()
-    async with App(throw_away, clock) as app, receiver.listening(0, certificate) as hook:
-        account, bot, key = await _furnish(app, say)
-        async with ClientSession(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as session:
-
-            async def send(bot: str, visitor: str, message: str) -> tuple[int, Any]:
-                body = {"chatbot_id": bot, "message": message, "user_id": visitor}
-                async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
-                    return response.status, await response.json()
-
-            if not once:
-                await make_past(app, clock, account, bot, send)
-            webhook = await perform(app, "webhook.set", bot=bot, url=hook, events=["request.created"])
-            receiver.key = webhook.signing_key or ""
-            await _talk(bot, send, say)
+    clock = DemoClock()
+    async with (
+        App(throw_away, clock) as app,
+        ClientSession(trust_env=False) as session,
+        receiver(0, certificate, lambda: instance.signing_key, deliveries.put_nowait) as hook,
+    ):
+        instance = Instance(app, clock, session, say)
+        bot = await instance.make_bot()
+        if not once:
+            await instance.make_past(bot)
+        webhook = await instance.perform("webhook.set", bot=bot, url=hook, events=["request.created"])
+        instance.signing_key = webhook.signing_key or ""
+        await instance.talk(bot)
         try:
             delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
         except TimeoutError:
@@ -94,93 +91,106 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
             f"\nThe webhook {delivery.event} arrived, its signature is right: {record['visitor_name']}, {record['visitor_email']}",
             {"event": "webhook", "valid": True, "body": delivery.envelope},
         )
-        link = None if once else (await perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")).link
-        _go_on(app.url, bot, key, link, say)
+        await instance.show_ways_on(bot, once)
         if not once:
             say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
             await stop.wait()
 
 
-async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
-    """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
-    account = (await perform(app, "account.create", name="Demo")).account.id
-    about = {"description": samples.BOT_DESCRIPTION, "instructions": samples.BOT_INSTRUCTIONS, "opening_hours": samples.OPENING_HOURS}
-    bot = await perform(app, "bot.create", name=samples.BOT_NAME, **about)
-    count = await teach(app, bot.id, bot.language)
-    key = await perform(app, "key.create", account=account, name="demo")
-    say(
-        f"The bot “{samples.BOT_NAME}” knows {count} answers, in Turkish and English.",
-        {"event": "bot", "chatbot_id": bot.id, "name": samples.BOT_NAME, "entries": count},
-    )
-    return account, bot.id, key.secret
-
-
-async def _talk(bot: str, send: Send, say: Say) -> None:
-    """Send a question, and then a request that the bot takes down."""
-    for message in (samples.QUESTION, *samples.REQUEST):
-        status, answer = await send(bot, "demo-visitor", message)
-        if status != 200:
-            raise CommandError(f"the demo's message was answered with {status} {answer.get('error')}: {answer.get('message_en')}")
-        data = answer["data"]
-        reply = data["reply"].replace("\n", "\n    ")
-        say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
-
-
-def _go_on(app_url: str, bot: str, key: str, link: str | None, say: Say) -> None:
-    """Print a curl command, and the links to a chat and to the dashboard."""
-    question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
-    curl = f"curl -s {app_url}/api/v2/messages -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
-    chat = f"{app_url}/chat/{bot}" if link else None
-    text = f"\n{'Go on' if link else 'While it runs (without --once)'} with:\n\n  {curl}"
-    if link:
-        text += f"\n\nChat with the bot as a visitor would:\n\n  {chat}"
-        text += f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
-    say(text, {"event": "ready", "base_url": f"{app_url}/api/v2", "key": key, "curl": curl, "chat": chat, "dashboard": link})
-
-
+@dataclass
 class DemoClock:
     """The wall clock, set back by some days while the past is made."""
 
-    def __init__(self) -> None:
-        self.days_ago = 0
+    days_ago: int = 0
 
     def __call__(self) -> int:
         return now_ms() - self.days_ago * DAY_MS
 
 
-async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
-    """Let visitors talk to the bot on past days. Also make a second bot with a failing webhook and a waiting visitor."""
-    # Questions without an answer are part of the sample, and no reason for warnings.
-    logger = logging.getLogger("chatsvc")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    for clock.days_ago, visitor, messages in samples.conversations():
-        for message in messages:
-            await send(bot, visitor, message)
-    logger.setLevel(level)
-    clock.days_ago = 0
-    second = (await perform(app, "bot.create", name=samples.SECOND_BOT, account=account)).id
-    await teach(app, second, "tr")
-    await perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
-    for message in samples.TOUR_REQUEST:
-        await send(second, "cem", message)
-    for past_bot in (bot, second):
-        await perform(app, "channel.set", bot=past_bot, channel="web", sites=[ANY_LINK])
-        await perform(app, "bot.set", bot=past_bot, hand_off=True, hand_off_wait=WAIT_MINUTES)
-    visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, second)
-    if widget is None:
-        raise AssertionError("the bot's widget was set up above")
-    for message in samples.WAITING:
-        await visits.send(widget, user_id_of(widget.key, second, "waiting"), message, message, web_visits.LINK)
+@dataclass
+class Instance:
+    """The running instance, with the key of its account and the signing key of its webhook."""
 
+    app: App
+    clock: DemoClock
+    session: ClientSession
+    say: Say
+    key: str = ""
+    signing_key: str = ""
 
-async def teach(app: App, bot: str, language: str) -> int:
-    """Add the sample business to the knowledge of a bot; returns the number of entries."""
-    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
-    files = await app.services.offload(lambda: file_reading.read_files(texts, language))
-    return sum(file.entries for file in (await perform(app, "knowledge.add", bot=bot, files=files)).files)
+    async def perform(self, operation: str, **arguments: object) -> Any:
+        """Perform an operation as the local user, so that the audit log has it."""
+        return await administration.perform(self.app.services, caller_of(os.getuid()), operation, arguments)
 
+    async def send(self, bot: str, visitor: str, message: str) -> tuple[int, Any]:
+        body, headers = {"chatbot_id": bot, "message": message, "user_id": visitor}, {"Authorization": f"Bearer {self.key}"}
+        async with self.session.post(f"{self.app.url}/api/v2/messages", json=body, headers=headers) as response:
+            return response.status, await response.json()
 
-async def perform(app: App, operation: str, **arguments: object) -> Any:
-    """Perform an operation as the local user, so that the audit log has it."""
-    return await administration.perform(app.services, caller_of(os.getuid()), operation, arguments)
+    async def make_bot(self) -> str:
+        """Make an account with a key and a bot that knows the sample business. Return the bot's id."""
+        await self.perform("account.create", name="Demo")
+        about = {"description": samples.BOT_DESCRIPTION, "instructions": samples.BOT_INSTRUCTIONS, "opening_hours": samples.OPENING_HOURS}
+        bot = await self.perform("bot.create", name=samples.BOT_NAME, **about)
+        count = await self.teach(bot.id, bot.language)
+        self.key = (await self.perform("key.create", name="demo")).secret
+        self.say(
+            f"The bot “{samples.BOT_NAME}” knows {count} answers, in Turkish and English.",
+            {"event": "bot", "chatbot_id": bot.id, "name": samples.BOT_NAME, "entries": count},
+        )
+        return str(bot.id)
+
+    async def teach(self, bot: str, language: str) -> int:
+        """Add the sample business to the knowledge of a bot; return the number of entries."""
+        texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
+        files = await self.app.services.offload(lambda: file_reading.read_files(texts, language))
+        return sum(file.entries for file in (await self.perform("knowledge.add", bot=bot, files=files)).files)
+
+    async def talk(self, bot: str) -> None:
+        """Send a question, and then a request that the bot takes down."""
+        for message in (samples.QUESTION, *samples.REQUEST):
+            status, answer = await self.send(bot, "demo-visitor", message)
+            if status != 200:
+                raise CommandError(f"the demo's message was answered with {status} {answer.get('error')}: {answer.get('message_en')}")
+            data = answer["data"]
+            reply = data["reply"].replace("\n", "\n    ")
+            self.say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
+
+    async def make_past(self, bot: str) -> None:
+        """Let visitors talk to the bot on past days. Also make a second bot with a failing webhook and a waiting visitor."""
+        # Questions without an answer are part of the sample, and no reason for warnings.
+        logger = logging.getLogger("chatsvc")
+        level = logger.level
+        logger.setLevel(logging.ERROR)
+        for self.clock.days_ago, visitor, messages in samples.conversations():
+            for message in messages:
+                await self.send(bot, visitor, message)
+        logger.setLevel(level)
+        self.clock.days_ago = 0
+        second = (await self.perform("bot.create", name=samples.SECOND_BOT)).id
+        await self.teach(second, "tr")
+        await self.perform("webhook.set", bot=second, url=NOWHERE, events=["request.created"])
+        for message in samples.TOUR_REQUEST:
+            await self.send(second, "cem", message)
+        for past_bot in (bot, second):
+            await self.perform("channel.set", bot=past_bot, channel="web", sites=[ANY_LINK])
+            await self.perform("bot.set", bot=past_bot, hand_off=True, hand_off_wait=WAIT_MINUTES)
+        visits, widget = web_visits.WebVisits(self.app.services), await web_visits.find(self.app.services, second)
+        if widget is None:
+            raise AssertionError("the bot's widget was set up above")
+        for message in samples.WAITING:
+            await visits.send(widget, user_id_of(widget.key, second, "waiting"), message, message, web_visits.LINK)
+
+    async def show_ways_on(self, bot: str, once: bool) -> None:
+        """Print a curl command, and the links to a chat and to the dashboard."""
+        url = self.app.url
+        question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
+        curl = f"curl -s {url}/api/v2/messages -H {shlex.quote('Authorization: Bearer ' + self.key)} -d {shlex.quote(question)}"
+        text, chat, link = f"\nWhile it runs (without --once) with:\n\n  {curl}", None, None
+        if not once:
+            chat, link = f"{url}/chat/{bot}", (await self.perform("operator.add", email=EMAIL, admin=True, name="Demo")).link
+            text = (
+                f"\nGo on with:\n\n  {curl}\n\nChat with the bot as a visitor would:\n\n  {chat}"
+                f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
+            )
+        self.say(text, {"event": "ready", "base_url": f"{url}/api/v2", "key": self.key, "curl": curl, "chat": chat, "dashboard": link})

@@ -93,7 +93,7 @@ class BotFileReader:
             "texts": self._texts,
             "forms": self._forms,
             "suggestions": self._suggestions,
-            "tests": lambda node: tuple(dict.fromkeys(map(self._test, self._some(node, MOST_TESTS, "too_many_tests")))),
+            "tests": lambda node: tuple(dict.fromkeys(map(self._test, self._list(node, MOST_TESTS, "too_many_tests")))),
             "ask_back": self._switch,
             "hand_off": self._switch,
             **{name: partial(self._number, name) for name in NUMBERS},
@@ -119,24 +119,28 @@ class BotFileReader:
     def _refuse(self, node: Node, code: str, **facts: object) -> None:
         self.faults.append(BotFileFault(node.line, node.column, code, facts))
 
-    def _items(self, node: Node) -> list[tuple[Scalar, Node]]:
-        if isinstance(node, Map):
-            seen: set[str] = set()
-            for key, _ in node.items:
-                if key.text in seen:
-                    self._refuse(key, "twice", part=key.text)
-                seen.add(key.text)
+    def _children(self, node: Node, kind: type[Map | List], code: str) -> list[Any]:
+        """Return the items of a map or list, or an empty list where there is nothing; refuse anything else."""
+        if isinstance(node, kind):
             return node.items
         if not (isinstance(node, Scalar) and node.null):
-            self._refuse(node, "no_names")
+            self._refuse(node, code)
         return []
 
-    def _list(self, node: Node) -> list[Node]:
-        if isinstance(node, List):
-            return node.items
-        if not (isinstance(node, Scalar) and node.null):
-            self._refuse(node, "no_list")
-        return []
+    def _items(self, node: Node) -> list[tuple[Scalar, Node]]:
+        items, seen = self._children(node, Map, "no_names"), set[str]()
+        for key, _ in items:
+            if key.text in seen:
+                self._refuse(key, "twice", part=key.text)
+            seen.add(key.text)
+        return items
+
+    def _list(self, node: Node, most: int | None = None, code: str = "") -> list[Node]:
+        """Return the items of a list, at most `most`; more are refused with `code`."""
+        items = self._children(node, List, "no_list")
+        if most is not None and len(items) > most:
+            self._refuse(node, code, most=most)
+        return items[:most]
 
     def _text(self, node: Node) -> str:
         if not isinstance(node, Scalar):
@@ -177,13 +181,6 @@ class BotFileReader:
             self._refuse(node, "no_switch")
         return _SWITCHES.get(text, True)
 
-    def _some(self, node: Node, most: int, code: str) -> list[Node]:
-        """Return the items of a list in the file, at most `most`."""
-        items = self._list(node)
-        if len(items) > most:
-            self._refuse(node, code, most=most)
-        return items[:most]
-
     def _check_line(self, node: Node, text: str, most: int) -> None:
         if len(text) > most:
             self._refuse(node, "text_too_long", most=most)
@@ -192,7 +189,7 @@ class BotFileReader:
 
     def _closed(self, node: Node) -> tuple[ClosedDays, ...]:
         closed = set()
-        for item in self._some(node, _MOST_CLOSED, "too_many_days"):
+        for item in self._list(node, _MOST_CLOSED, "too_many_days"):
             try:
                 days = profiles.days(self._text(item))
             except ValueError:
@@ -204,7 +201,7 @@ class BotFileReader:
 
     def _suggestions(self, node: Node) -> tuple[str, ...]:
         suggestions = []
-        for item in self._some(node, profiles.MOST_SUGGESTIONS, "too_many_suggestions"):
+        for item in self._list(node, profiles.MOST_SUGGESTIONS, "too_many_suggestions"):
             suggestions.append(" ".join(self._text(item).split()))
             self._check_line(item, suggestions[-1], _LONGEST_SUGGESTION)
         return tuple(dict.fromkeys(filter(None, suggestions)))
@@ -231,19 +228,20 @@ class BotFileReader:
         return BotTest(**{"ask": "", **given})
 
     def _expected_texts(self, node: Node) -> tuple[str, ...]:
-        texts = [(item, self._text(item).strip()) for item in (node.items if isinstance(node, List) else [node])]
-        for item in (item for item, text in texts if not text):
-            self._refuse(item, "no_text")
-        return tuple(text for _, text in texts)
+        texts = []
+        for item in node.items if isinstance(node, List) else [node]:
+            texts.append(self._text(item).strip())
+            if not texts[-1]:
+                self._refuse(item, "no_text")
+        return tuple(texts)
 
     def _texts(self, node: Node) -> dict[str, dict[str, str]]:
         texts: dict[str, dict[str, str]] = {}
         for key, value in self._items(node):
-            known = catalogue.placeholders(key.text)
-            if known is not None:
-                texts[key.text] = self._sentences(value, known)
-            else:
+            if (known := catalogue.placeholders(key.text)) is None:
                 self._refuse(key, "sentence_unknown", name=key.text)
+            else:
+                texts[key.text] = self._sentences(value, known)
         return texts
 
     def _sentences(self, node: Node, known: frozenset[str] | None = None) -> dict[str, str]:
@@ -270,7 +268,7 @@ class BotFileReader:
         return forms
 
     def _fields(self, node: Node) -> tuple[FormField, ...]:
-        fields = [self._field(item) for item in self._some(node, _MOST_FIELDS, "too_many_fields")]
+        fields = [self._field(item) for item in self._list(node, _MOST_FIELDS, "too_many_fields")]
         if len({field.name for field in fields}) < len(fields):
             self._refuse(node, "fields_same_name")
         return tuple(fields)
