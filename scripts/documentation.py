@@ -58,7 +58,7 @@ def table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator
 
 
 def _wrapped(text: str) -> Iterator[str]:
-    """Yield the lines of a paragraph and an empty one; nothing for no text."""
+    """Yield the lines of a paragraph and an empty one, or nothing if there is no text."""
     if text:
         yield from (*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), "")
 
@@ -187,9 +187,9 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
 def generated(markdown: str) -> str:
     """Return a topic with its generated parts written anew."""
 
-    def write(found: re.Match[str]) -> str:
-        lines = "\n".join(line.rstrip() for line in PARTS[found[2]]())
-        return f"{found[1]}{lines.strip()}\n{found[3]}"
+    def write(part: re.Match[str]) -> str:
+        lines = "\n".join(line.rstrip() for line in PARTS[part[2]]())
+        return f"{part[1]}{lines.strip()}\n{part[3]}"
 
     return _PART.sub(write, markdown)
 

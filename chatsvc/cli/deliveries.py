@@ -28,7 +28,7 @@ Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 class ReceivedDelivery(NamedTuple):
-    """A received delivery: whether its signature is valid, and its body where that is JSON."""
+    """A received delivery. `valid` tells whether its signature is, and `envelope` is its body, or None if that is no JSON."""
 
     valid: bool
     event: str | None

@@ -131,7 +131,7 @@ def chatsvc(ctx: click.Context, config_file: str | None) -> None:
 
 
 def _known_refusal(fault: Exception) -> str | None:
-    """Return the text of a fault that the user can mend. None for an unexpected one."""
+    """Return the text of a fault that the user can mend, or None for an unexpected one."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
     from chatsvc.store.database import SchemaTooNew, StoreInUse, StoreUnavailable
@@ -146,7 +146,7 @@ def _known_refusal(fault: Exception) -> str | None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; exit status 0 done, 1 refused, 2 wrong usage."""
+    """Run the command line. The exit status is 0 for done, 1 for refused and 2 for wrong usage."""
     try:
         chatsvc.main(args=arguments, prog_name="chatsvc", standalone_mode=False)
     except click.ClickException as fault:

@@ -31,7 +31,7 @@ def _faults(facts: Mapping[str, Any]) -> str:
 
 
 def _line(fault: Mapping[str, Any], file: str) -> str:
-    """Word one fault of settings, of a bot's file, of a knowledge file or of an entry, with its place."""
+    """Return the sentence of a fault in settings, in a bot's file, in a knowledge file or in an entry, with its position."""
     from chatsvc.domain import profiles
     from chatsvc.domain.knowledge_files.parsed import FileFault
 
@@ -65,7 +65,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def sentence(refusal: Refused) -> str:
-    """Word a refusal. One of a newer service, whose code is not known here, is named by its code."""
+    """Return the sentence of a refusal. If its code is not known here, the service is newer, and the code is shown."""
     write, key = SENTENCES.get(refusal.code), f"refusals.{refusal.code}"
     if write is not None:
         return write(refusal.facts)

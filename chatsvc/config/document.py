@@ -1,4 +1,4 @@
-"""Parser of the configuration file. YAML to scalars, maps and lists, each with its line and column.
+"""Parser of the configuration file: YAML becomes scalars, maps and lists, each with its line and column.
 
 It reads YAML's events, not its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
 written and is converted to the type that its setting declares. Anchors, aliases and tags have no use in this file and are refused,
@@ -92,7 +92,7 @@ def _position(before: str) -> tuple[int, int]:
 
 
 def parse(text: str, file: str) -> Node | None:
-    """Parse the one document in `text`; None where it is empty. Raises ConfigError for what is no plain YAML."""
+    """Parse the one document in `text`, and return None if it is empty. Raises ConfigError for what is no plain YAML."""
     import yaml
 
     events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -115,7 +115,6 @@ def _refused(event: Any, file: str, message: str) -> ConfigError:
 
 
 def _node(yaml: Any, events: Iterator[Any], event: Any, file: str, depth: int = 0) -> Node:
-    """Build the tree of nodes from the parser's events."""
     for is_refused, message in (
         (depth > MAX_DEPTH, "nested too deeply for a configuration"),
         (isinstance(event, yaml.AliasEvent), "aliases (*name) are not taken here: write the value out"),

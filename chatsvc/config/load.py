@@ -46,9 +46,9 @@ DATA_DIR = "data"
 
 
 class ConfigDocument(NamedTuple):
-    """A parsed configuration file whose settings are not yet interpreted; `path` None: no file.
+    """A parsed configuration file whose settings are not yet interpreted. `path` is None if there is no file.
 
-    `data_dir` is the setting of this name alone, the default if it is faulty. `names_store`: the store is one of several processes.
+    `data_dir` is the default if the setting is faulty. `names_store` is true if the store is one of several processes.
     """
 
     path: Path | None
@@ -59,7 +59,7 @@ class ConfigDocument(NamedTuple):
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
-    """Return the file: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. Raises ConfigError for a missing named file."""
+    """Return the file of -c, of $CHATSVC_CONFIG, or ./config.yaml, or None. Raises ConfigError if a named file is missing."""
     named = option if option is not None else environ.get("CHATSVC_CONFIG") or None
     if named is None:
         usual = cwd / USUAL
@@ -74,7 +74,7 @@ def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | 
 
 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
-    """Read the configuration in `path`; None: the defaults, relative to the current folder. Raises ConfigError with every fault."""
+    """Read the configuration in `path`, or the defaults if it is None. Raises ConfigError with every fault."""
     return build(read(path, environ))
 
 
@@ -231,7 +231,7 @@ def _acme(section: Section) -> Acme | None:
 
 
 def _team(section: Section) -> TeamNotices | None:
-    """Read the group of the team; without a chat there is none."""
+    """Read the group of the team, or return None if no chat is given."""
     team = settings(TeamNotices, section)
     section.need("chat_id", ["token", "token_file"], "expected token_file beside it: the file with the bot's token")
     key = "token_file" if section.gives("token_file") else "token"
@@ -240,7 +240,7 @@ def _team(section: Section) -> TeamNotices | None:
 
 
 def _smtp(section: Section) -> Smtp | None:
-    """Read how mails are sent; without a host none are."""
+    """Read how mails are sent, or return None if no host is given."""
     host = section.optional("host", values.host)
     security = section.text("security", values.one_of(*_SMTP_PORTS), STARTTLS)
     port = section.plain("port", values.whole(1, 65535), 0) if section.gives("port") else 0

@@ -75,7 +75,7 @@ class Acme:
 
 @dataclass(frozen=True)
 class Server:
-    """Addresses of the listeners. `host` "" is every interface, `port` 0 any free port; `socket` is a path and replaces both.
+    """Addresses of the listeners. A `host` of "" means every interface, a `port` of 0 any free one; the path `socket` replaces both.
 
     `public_url` is the address that callers use. `http` is the listener that redirects plain http to https, and `hsts_s` is for how long
     browsers use https only. Forwarded addresses are accepted from `trusted_proxies` alone. `dashboard` switches the pages on.
@@ -175,7 +175,7 @@ class TeamNotices:
 
 @dataclass(frozen=True)
 class Notices:
-    """How operators are notified of visitors and faults. A field is None if that way is not configured."""
+    """Ways in which operators are notified of visitors and faults. A field is None if that way is not configured."""
 
     smtp: Smtp | None = None
     team: TeamNotices | None = None
@@ -192,7 +192,7 @@ class Backups:
 
 @dataclass(frozen=True)
 class Retention:
-    """After how many days conversations, webhook events and usage records are deleted. None means never."""
+    """Days after which conversations, webhook events and usage records are deleted. None means never."""
 
     conversations_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
     webhooks_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
@@ -201,7 +201,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Log:
-    """`format` is text, json, or auto: text in a terminal. `level` is info, warning or error; `access` writes a line a request."""
+    """Settings of the log. `format` is text, json, or auto (text in a terminal); with `access` it has a line for each request."""
 
     format: str = setting("auto", values.one_of("auto", "text", "json"), "text")
     level: str = setting("info", values.one_of("info", "warning", "error"), "text")
@@ -210,7 +210,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Address of the metrics listener: host ("" is every interface) and port; None: no listener."""
+    """Address of the metrics listener: host ("" is every interface) and port. It is None if there is no listener."""
 
     listen: tuple[str, int] | None = setting(None, values.host_and_port, "optional")
 
@@ -220,7 +220,7 @@ DEFAULT_CONNECTIONS = 10
 
 @dataclass(frozen=True)
 class PostgresSettings:
-    """PostgreSQL as the store: URL and parameters of libpq, without the password; `connections`: the most that a process opens to serve."""
+    """PostgreSQL as the store, with URL and parameters of libpq. A process opens at most `connections` connections to serve."""
 
     url: str
     parameters: Mapping[str, str]
@@ -242,11 +242,10 @@ SECTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Config:
-    """The whole configuration. `path` is its file; None: there is none, and everything has its default.
+    """The whole configuration. `path` is its file, or None if there is none and everything has its default.
 
-    `channels` are the addresses of the platforms' servers.
-    `store` is None where the store is SQLite. `egress` is "all", or "none" where the service itself may open no connection.
-    `path_holds_secrets`: a secret stands in the file itself, not in a file of its own or in the environment.
+    `channels` are the addresses of the platforms' servers. `store` is None if the store is SQLite. `egress` is "none" if the service
+    itself may open no connection, else "all". `path_holds_secrets` is true if the file itself contains a secret.
     """
 
     path: Path | None
@@ -271,5 +270,5 @@ class Config:
 
     @property
     def given_master_key(self) -> bytes | None:
-        """Return the configured master key; None where it is a file in the data folder."""
+        """Return the configured master key, or None if it is in a file of the data folder."""
         return bytes.fromhex(self.master_key.reveal()) if self.master_key else None

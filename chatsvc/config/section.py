@@ -24,7 +24,7 @@ _SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an 
 
 
 class Unset(Exception):
-    """A value names an environment variable that is not set, or empty."""
+    """Raised for a value that names an environment variable that is not set, or is empty."""
 
 
 class Source(NamedTuple):
@@ -40,7 +40,7 @@ class Source(NamedTuple):
         self.faults.append(ConfigFault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
 
     def expand(self, text: str) -> tuple[str, list[str]]:
-        """Return `text` with each ${NAME} replaced, and these names; $${ stands for a literal ${."""
+        """Replace each ${NAME} in `text`, and return the names too. $${ stands for a literal ${."""
         names: list[str] = []
 
         def value(match: re.Match[str]) -> str:
@@ -98,7 +98,7 @@ class Section:
             self.refuse(message, key)
 
     def section(self, key: str, *known: str) -> Section:
-        """Return the map under `key`; an empty one if it is missing."""
+        """Return the map under `key`, or an empty one if it is missing."""
         return Section(self.source, self.nodes.get(key), self._path(key), *known)
 
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
@@ -135,7 +135,7 @@ class Section:
         return self._read(self._path(key), self.nodes[key], read) if self.gives(key) else None
 
     def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
-        """Read a list of texts; an empty one where there is none."""
+        """Read a list of texts, which is empty if it is not given."""
         node = self.nodes[key] if self.gives(key) else List(0, 0, [])
         if not isinstance(node, List):
             self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
@@ -144,7 +144,7 @@ class Section:
         return tuple(value for value in values if value is not None)
 
     def file(self, key: str) -> Path | None:
-        """Read a path, relative to the file's folder; None where it is null."""
+        """Read a path, which may be relative to the file's folder, or null."""
         path = self.optional(key, _path_text)
         return None if path is None else self.source.folder / path
 
@@ -228,7 +228,7 @@ def keys_of(kind: Any) -> list[str]:
 
 
 def settings(kind: type[T], section: Section, **given: Any) -> T:
-    """Read the settings that a dataclass declares; its other fields are given."""
+    """Read the settings that a dataclass declares, and make it with these and the given fields."""
     values = dict(given)
     for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
         if not (about := declared.metadata):

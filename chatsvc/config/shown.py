@@ -1,4 +1,4 @@
-"""Effective configuration in the shape of its file, with defaults filled in and secrets masked."""
+"""The configuration in force in the shape of its file, with defaults filled in and secrets masked."""
 
 import dataclasses
 from typing import Any
@@ -41,13 +41,13 @@ def as_document(config: Config) -> dict[str, Any]:
 
 
 def _fields(settings: Any, *names: str) -> dict[str, Any]:
-    """Write the fields of settings under their names. Of a class, whose settings are not given, each is null."""
+    """Return the fields of settings by name. For a class, whose settings are not given, each is None."""
     shown = names or [field.name for field in dataclasses.fields(settings)]
     return dict.fromkeys(shown) if isinstance(settings, type) else {name: _value(getattr(settings, name)) for name in shown}
 
 
 def _value(value: Any) -> Any:
-    """Write a value as JSON has it; a secret as its mask."""
+    """Return a value as JSON has it, and the mask for a secret."""
     if isinstance(value, tuple):
         return [_value(item) for item in value]
     if isinstance(value, Secret):

@@ -1,4 +1,4 @@
-"""Reader of the section `store`: PostgreSQL instead of the SQLite file in the data folder."""
+"""Reader of the section `store`, which names PostgreSQL instead of the SQLite file in the data folder."""
 
 import re
 from dataclasses import replace
@@ -66,7 +66,6 @@ def _address(text: str) -> PostgresSettings:
 
 
 def _hosts_and_ports(addresses: str) -> tuple[str, str]:
-    """Return hosts and ports, each with commas between them."""
     hosts = []
     for address in addresses.split(","):
         match = _HOST.fullmatch(address)

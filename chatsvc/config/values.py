@@ -1,4 +1,4 @@
-"""Conversion of texts to values. They raise ValueError with the expected form, never with what they got; no float comes near money."""
+"""Readers of texts. They raise ValueError with the expected form, never with the text; prices are never floats."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Read host:port; without a host every interface is meant."""
+    """Read host:port. No host means every interface."""
     expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
     match = _LISTEN.fullmatch(text)
     if not match or int(match[3]) > 65535:
@@ -182,7 +182,7 @@ def host(text: str) -> str:
 
 
 def _url(text: str) -> str | None:
-    """Return the URL without a trailing slash, scheme and host in lower case. None where it is none."""
+    """Return a URL without a trailing slash, with scheme and host in lower case, or None if the text is no URL."""
     match = _URL.fullmatch(text)
     if not match or not text.isascii() or not text.isprintable():
         return None

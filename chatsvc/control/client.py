@@ -69,7 +69,7 @@ def encoded(arguments: dict[str, Any]) -> bytes:
 
 
 def connect(folder: Path, timeout_s: float | None = None) -> HTTPConnection | None:
-    """Connect to the service that runs on this folder; Return None if no service answers."""
+    """Connect to the service that runs on this folder. Return None if no service answers."""
     service = HTTPConnection("localhost", timeout=timeout_s)
     service.sock = socket.socket(socket.AF_UNIX)
     service.sock.settimeout(timeout_s)

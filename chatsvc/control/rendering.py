@@ -38,7 +38,7 @@ SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
 def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
-    """Return the result for JSON, and the file that the operation made: open, and removed from its folder."""
+    """Return the result for JSON, and the opened file that the operation made, which is removed from its folder."""
     write = RENDERERS[operation]
     if isinstance(result, ResultPage):
         return {"items": [write(item) for item in result.items], "next": result.next}, None
@@ -102,7 +102,7 @@ def new_operator(result: NewOperator) -> Json:
 
 
 def backup(result: Backup) -> Json:
-    """Describe a backup; what could not be read is null."""
+    """Return a backup, with null for what could not be read."""
     return {
         "made_at": times.with_millis(result.made_at) if result.made_at else None,
         "chatsvc_version": result.chatsvc_version or None,
@@ -128,7 +128,7 @@ def audit_record(result: AuditRecord) -> Json:
 
 
 def webhook(result: Webhook) -> Json:
-    """Write a webhook; its signing key only where it is given."""
+    """Return a webhook, with its signing key if the result has it."""
     about: Json = {"bot": result.bot_id, "url": result.url, "pull": result.url is None, "events": result.events}
     key = {} if result.signing_key is None else {"signing_key": result.signing_key}
     return {**about, **fields(result, "created_at", "updated_at"), **key}
@@ -155,7 +155,7 @@ def mail(result: Mail) -> Json:
 
 
 def channel(result: Channel) -> Json:
-    """Write a channel; each secret that it has is masked, and of a logo its media type is told."""
+    """Return a channel with masks for its secrets, and only the media type of its logo."""
     platform = PLATFORMS.get(result.channel)
     secrets = dict.fromkeys(platform.secrets if platform else (), None if result.state == "needs_secret" else MASK)
     logo = result.text("logo")
@@ -177,7 +177,7 @@ def question_result(result: QuestionResult) -> Json:
 
 
 def computation(result: Computation) -> Json:
-    """Write the progress of a computation, and what it has found: weak spots, or the phrasings of a draft and what it would change."""
+    """Return the progress of a computation and its result: weak spots, or the phrasings of a draft and what it would change."""
     progress = fields(result, "id", "state", "step", "done", "of", "questions")
     if result.kind == "lint":
         rows = [{**fields(finding, "kind", "entry", "other"), "text": finding.sentence()} for finding in result.findings]
@@ -262,7 +262,7 @@ def appointment(result: InboxItem) -> Json:
 
 
 def _around(item: InboxItem) -> Json:
-    """Write what belongs to a record beside its own fields: where it was noted, what it follows, and what became of it."""
+    """Return what belongs to a record beside its own fields: conversation, earlier request and history."""
     r = item.request
     return {
         **fields(item, "conversation_id", "user_id", "channel"),
@@ -294,7 +294,7 @@ def thread(result: TeamThread) -> Json:
 
 
 def transcripts(result: TranscriptPage) -> Json:
-    """Write conversations as the interface has them. With a number known from a platform, and the team's notes."""
+    """Return conversations as the interface has them, with the phone number that a platform tells, and the team's notes."""
     parts = []
     for part in result.parts:
         conversation, shown = part.conversation, None

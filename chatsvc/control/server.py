@@ -35,7 +35,7 @@ _LIMITS = frozenset({"limit", "message_limit"})
 
 
 class ControlServer:
-    """Listens in the data folder while the process runs."""
+    """Server on the socket in the data folder, while the process runs."""
 
     def __init__(self, services: Services, folder: Path) -> None:
         self._services = services
@@ -92,7 +92,7 @@ class ControlServer:
             return await _send(request, line, file)
 
     async def _perform(self, caller: Caller, operation: str, arguments: dict[str, Any]) -> tuple[Any, IO[bytes] | None]:
-        """Perform an operation and return its result for JSON, and the file that it made. Whatever goes wrong is a Refused."""
+        """Perform an operation and return its result for JSON, and the file that it made. Any fault is raised as a Refused."""
         if operation not in RENDERERS:
             # Operations on an operator's own session are the dashboard's.
             raise refusals.operation_unknown(operation=operation)

@@ -37,8 +37,8 @@ class Effect(Enum):
 class Operation(NamedTuple):
     """An administrative operation.
 
-    `use_case` is "group.module.function" in chatsvc.services, imported on use. `role` is the least role in the account concerned; None for
-    an operation of the dashboard on the operator's own session and settings.
+    `use_case` is "group.module.function" in chatsvc.services, imported on use. `role` is the least role in the account concerned. It is
+    None for an operation of the dashboard on the operator's own session and settings.
     `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
     editor may give although the operation needs a higher role, `own` those that each operator may give about himself or herself.
     `compares` is true if the audit log gets the settings before and after (see audit_changes.py).
@@ -242,7 +242,7 @@ def missing(kind: str, record_id: str) -> Refused:
 
 
 def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for an operation with these arguments. None where the use-case itself compares the record with the caller."""
+    """Return the least role for an operation with these arguments, or None if the use-case itself compares record and caller."""
     operation, given = find(name), {name for name, value in arguments.items() if value is not None}
     if given and given <= operation.own:
         return None

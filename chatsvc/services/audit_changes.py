@@ -55,7 +55,7 @@ async def settings_of(services: Services, caller: Caller, operation: str, argume
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
-    """List what differs, in the order of the paths; at most MOST, with values of at most LONGEST characters."""
+    """List at most MOST differences, in the order of the paths, with values of at most LONGEST characters."""
     paths = sorted(path for path in before.keys() | after.keys() if before.get(path, "") != after.get(path, ""))
     return [SettingChange(path, _short(before.get(path, "")), _short(after.get(path, ""))) for path in paths[:MOST]]
 

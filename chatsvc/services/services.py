@@ -53,8 +53,8 @@ HASHES = 2  # passwords hashed at a time, 19 MiB each
 class Services:
     """The parts of one process.
 
-    A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
-    configured one. node: this process as others see it. platforms: the messaging platforms by name.
+    A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach, or 0
+    for the configured one. node: this process as others see it. platforms: the messaging platforms by name.
     """
 
     config: Config
@@ -97,7 +97,7 @@ class Services:
         return self.config.notices.smtp is not None
 
     def part(self, make: Callable[[Services], T]) -> T:
-        """Return the part of the process that `make` makes when it is first wanted: few commands need any."""
+        """Return the part of the process that `make` makes when it is first used: few commands need any."""
         if make not in self._parts:
             self._parts[make] = make(self)
         return cast("T", self._parts[make])
@@ -134,7 +134,7 @@ class Services:
 
     @cached_property
     def website(self) -> WebsiteClient:
-        """Client that reads websites. Built at first use as well; raises CommandError where `website.ca_file` cannot be used."""
+        """Client that reads websites. Built at first use as well; raises CommandError if `website.ca_file` cannot be used."""
         from chatsvc.outbound.client import Guard
         from chatsvc.outbound.website import WebsiteClient
 

@@ -22,13 +22,13 @@ async def bench() -> Report:
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(model(delay_s=MODEL_S))
         (offline,) = stack.enter_context(instances(1))
-        (made,) = stack.enter_context(instances(1, tier(url)))
+        (instance,) = stack.enter_context(instances(1, tier(url)))
         with ServerProcess.serving(offline) as idle:
             await asyncio.sleep(2.0)
             report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 60, least=False))
-        server = stack.enter_context(ServerProcess.serving(made))
+        server = stack.enter_context(ServerProcess.serving(instance))
         report.bars.append(Bar("memory with a tier that asks a model, idle, MB", server.rss_mb(), 125, least=False))
-        crowd = Load("POST /messages", server, visitors(made, 1), connections=CROWD)
+        crowd = Load("POST /messages", server, visitors(instance, 1), connections=CROWD)
         progress(f"{CROWD} callers connect")
         await crowd.connect()
         for number in range(ROUNDS):

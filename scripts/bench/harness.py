@@ -76,12 +76,12 @@ class ServerProcess:
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))  # noqa: PTH208  # Path would look at each of them
 
     def tasks(self) -> int:
-        """Its asyncio tasks; only `servers.py watched` tells."""
+        """Return the number of its asyncio tasks, which only `servers.py watched` tells."""
         self._process.send_signal(signal.SIGUSR1)
         return int(json.loads(self._process.stdout.readline() if self._process.stdout else b"")["tasks"])
 
     def cpu_s(self) -> float:
-        """The processor time that it has used so far, all threads."""
+        """Return the processor time that all its threads have used so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
@@ -121,7 +121,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 class Connection(HttpConnection):
-    """A connection of a load."""
+    """One connection of a load."""
 
     def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
         self._load, self._requests, self.sent_at = load, requests, 0.0
@@ -226,7 +226,7 @@ def quantile_ms(seconds: Iterable[float], share: float) -> float:
 
 
 def the_same(*raw: bytes) -> Requests:
-    """Every connection sends one of these requests, over and over."""
+    """Make requests: every connection sends one of these, over and over."""
     return lambda connection: repeat(raw[connection % len(raw)])
 
 
@@ -242,7 +242,7 @@ async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None
 
 
 class Bar(NamedTuple):
-    """One line of the table: a figure against its bar; `least` False: the figure may be that at most."""
+    """One line of the table: a figure and its bar, which is the least value, or the greatest if `least` is false."""
 
     what: str
     figure: float
@@ -255,7 +255,7 @@ class Bar(NamedTuple):
 
 
 def ratio(what: str, over: Load, under: Load, bar: float) -> Bar:
-    """The ratio of the requests a second of `over` and `under`."""
+    """Compare the requests a second of `over` and `under`."""
     return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), bar)
 
 

@@ -55,16 +55,16 @@ def gets(instance: Instance, path: str) -> list[bytes]:
 
 
 async def without_a_model(report: Report) -> None:
-    with instances(2) as made, ExitStack() as stack:
-        product, nothing = (start(stack, kind, instance) for kind, instance in zip(("product", "nothing"), made, strict=True))
-        requests, body = the_same(*gets(made[0], "/chatbots")), made[0].config.parent / "body.json"
+    with instances(2) as installed, ExitStack() as stack:
+        product, nothing = (start(stack, kind, instance) for kind, instance in zip(("product", "nothing"), installed, strict=True))
+        requests, body = the_same(*gets(installed[0], "/chatbots")), installed[0].config.parent / "body.json"
         listing = Load("GET /chatbots", product, requests)
         await listing.connect()
         body.write_bytes(listing.body)
         reads = [listing, Load("stock", stack.enter_context(ServerProcess(SERVERS, "stock", str(body))), requests)]
         await interleave(reads, ROUNDS, SECONDS)
         servers = (("POST /messages", product), ("writing nothing", nothing))
-        writes = [Load(name, server, visitors(made[n])) for n, (name, server) in enumerate(servers)]
+        writes = [Load(name, server, visitors(installed[n])) for n, (name, server) in enumerate(servers)]
         await interleave(writes, ROUNDS, SECONDS)
     report.bars.append(ratio("GET /chatbots / stock aiohttp", reads[0], reads[1], 0.6))
     report.bars.append(ratio("POST /messages / the same writing nothing", writes[0], writes[1], 0.45))
@@ -80,9 +80,9 @@ async def with_a_model(report: Report) -> None:
 
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(model(answer))
-        (made,) = stack.enter_context(instances(1, tier(url)))
-        server = stack.enter_context(ServerProcess.serving(made))
-        load = Load("message through a model", server, visitors(made, 1))
+        (instance,) = stack.enter_context(instances(1, tier(url)))
+        server = stack.enter_context(ServerProcess.serving(instance))
+        load = Load("message through a model", server, visitors(instance, 1))
         await load.connect()
         ratios = list[float]()
         for number in range(MODEL_ROUNDS):

@@ -92,7 +92,7 @@ async def bench() -> Report:
         await interleave(loads, ROUNDS, SECONDS)
         report.loads += loads
         for what, load in zip(("three processes / one", "three with as many callers each / one"), loads[1:], strict=True):
-            costs = [three.cpu_us / one.cpu_us for one, three in zip(loads[0].rounds, load.rounds, strict=True)]
+            costs = [three.cpu_us / single.cpu_us for single, three in zip(loads[0].rounds, load.rounds, strict=True)]
             report.bars.append(Bar(f"processor time a message: {what}", statistics.median(costs), 1.2, least=False))
         report.notes.append(f"Memory: SQLite {services[0].rss_mb():.0f} MB, PostgreSQL {services[1].rss_mb():.0f} MB.")
     return report

@@ -153,17 +153,17 @@ async def bench() -> Report:
         url = await stack.enter_async_context(model(replies, 0.05))
         target = await stack.enter_async_context(model(unsteady, tls=authority.server("127.0.0.1")))
         settings = f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8], timeout_s: 2}}\n"
-        (made,) = stack.enter_context(instances(1, settings + tier(url)))
-        server = stack.enter_context(ServerProcess(SERVERS, "watched", str(made.config), log=folder / "log"))
-        for bot in made.bots:
-            await asyncio.to_thread(perform, made.config, "webhook.set", bot=bot, url=f"{target}/ok", events=["request.created"])
+        (instance,) = stack.enter_context(instances(1, settings + tier(url)))
+        server = stack.enter_context(ServerProcess(SERVERS, "watched", str(instance.config), log=folder / "log"))
+        for bot in instance.bots:
+            await asyncio.to_thread(perform, instance.config, "webhook.set", bot=bot, url=f"{target}/ok", events=["request.created"])
         connector = TCPConnector(limit=64, keepalive_timeout=5)
         session = await stack.enter_async_context(ClientSession(connector=connector, timeout=ClientTimeout(30)))
-        caller = Caller(made, session, f"http://127.0.0.1:{server.port}/api/v2")
+        caller = Caller(instance, session, f"http://127.0.0.1:{server.port}/api/v2")
         seconds = 60 * float(os.environ.get("MINUTES", MINUTES))
         until = time.monotonic() + seconds
         progress(f"{seconds / 60:g} minutes of {PER_S} requests/s")
-        samples, _ = await asyncio.gather(watch(server, made, until), caller.run(until))
+        samples, _ = await asyncio.gather(watch(server, instance, until), caller.run(until))
     if {status for _, status in caller.statuses} & {500, 0}:
         raise Wrong(f"unexpected answers: {dict(caller.statuses)}")
     first, last = summary(samples, seconds / 5, seconds * 2 / 5), summary(samples, seconds * 4 / 5, seconds * 2)

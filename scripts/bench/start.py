@@ -34,13 +34,13 @@ async def bench() -> Report:
     os.environ.pop("CHATSVC_CONFIG", None)
     # Byte code as an installed package has it.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    with instances(2) as made, tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
+    with instances(2) as installed, tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         (Path(folder) / "empty.py").write_text(EMPTY, "ascii")
-        serving, resting = ([chatsvc, "-c", str(instance.config), "key", "create"] for instance in made)
+        serving, resting = ([chatsvc, "-c", str(instance.config), "key", "create"] for instance in installed)
         commands = {"empty click program": [sys.executable, "empty.py"], "no server": resting, "a running server": serving}
         times: dict[str, list[float]] = {name: [] for name in commands}
-        with ServerProcess.serving(made[0]):
+        with ServerProcess.serving(installed[0]):
             for number in range(ROUNDS + 2):
                 if number % 10 == 0:
                     progress(f"key create: round {number} of {ROUNDS}")

@@ -34,28 +34,28 @@ HEADER = (
 
 
 def read() -> dict[str, list[str]]:
-    """Topic -> its sentences; a topic may stand in several files."""
-    found: dict[str, list[str]] = {}
+    """Return each topic with its sentences, which may be in several files."""
+    sentences: dict[str, list[str]] = {}
     for path in sorted(SENTENCES.glob("*.txt")):
         name = ""
         for line in filter(None, map(str.strip, path.read_text(encoding="utf-8").splitlines())):
             if line.startswith("# "):
                 name = line[2:]
-                found.setdefault(name, [])
+                sentences.setdefault(name, [])
             elif not name:
                 raise ValueError(f"{path}: a sentence before the first topic: {line}")
             else:
-                found[name].append(line)
-    return found
+                sentences[name].append(line)
+    return sentences
 
 
 def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
-    """The lines of the data; see chatsvc.engines.knowledge.search.topics.Topics for their form."""
+    """Yield the lines of the data, in the form that chatsvc.engines.knowledge.search.topics.Topics reads."""
     yield HEADER
     yield "\t".join(sentences)
     used: dict[str, dict[int, int]] = {}  # feature -> topic -> in how many of its sentences
-    for topic, said in enumerate(sentences.values()):
-        counts = Counter(feature for line in said for feature in evidence.features(words(line), lexicon.shared()))
+    for topic, texts in enumerate(sentences.values()):
+        counts = Counter(feature for line in texts for feature in evidence.features(words(line), lexicon.shared()))
         for feature, count in counts.items():
             used.setdefault(feature, {})[topic] = count
     rows = list(_rows(used, len(sentences)))
@@ -70,13 +70,13 @@ def _rows(used: dict[str, dict[int, int]], count: int) -> Iterator[tuple[str, fl
     for feature, counted in sorted(used.items()):
         weight = math.log(1 + count / len(counted)) ** RARITY
         first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST]
-        shares = [(topic, 1 + math.log(held)) for topic, held in first]
+        shares = [(topic, 1 + math.log(uses)) for topic, uses in first]
         length = math.sqrt(sum(share * share for _, share in shares))
         yield feature, weight, [(topic, share / length) for topic, share in shares]
 
 
 def _places(rows: list[tuple[str, float, list[tuple[int, float]]]], count: int) -> Iterator[str]:
-    """Yield the place of each topic: along the directions in which the topics' features differ most."""
+    """Yield the coordinates of each topic along the directions in which the topics' features differ most."""
     lengths = [0.0] * count
     for _, weight, shares in rows:
         for topic, share in shares:
@@ -94,20 +94,20 @@ def _places(rows: list[tuple[str, float, list[tuple[int, float]]]], count: int) 
         space = _orthogonal([[sum(map(mul, line, vector)) for line in alike] for vector in space])
     most = max(abs(value) for vector in space[: topics.DIMENSIONS] for value in vector)
     last = 2 * topics.ZERO
-    for place in zip(*space[: topics.DIMENSIONS], strict=True):
-        yield "".join(topics.LEVELS[round((value / most + 1) / 2 * last)] for value in place)
+    for coordinates in zip(*space[: topics.DIMENSIONS], strict=True):
+        yield "".join(topics.LEVELS[round((value / most + 1) / 2 * last)] for value in coordinates)
 
 
 def _orthogonal(vectors: list[list[float]]) -> list[list[float]]:
-    kept: list[list[float]] = []
+    orthogonal: list[list[float]] = []
     for vector in vectors:
         rest = vector
-        for other in kept:
+        for other in orthogonal:
             along = sum(map(mul, rest, other))
             rest = [value - along * more for value, more in zip(rest, other, strict=True)]
         length = math.sqrt(sum(map(mul, rest, rest))) or 1.0
-        kept.append([value / length for value in rest])
-    return kept
+        orthogonal.append([value / length for value in rest])
+    return orthogonal
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ _BRACES = re.compile(r"\{(\w*)\}")
 
 
 class BotFileFault(NamedTuple):
-    """Fault of a bot's file, worded in `domain.profiles`. Line and column count from 1, 0 is the whole file."""
+    """Fault of a bot's file. Line and column count from 1, and are 0 for the whole file; `domain.profiles` has the sentences."""
 
     line: int
     column: int
@@ -60,10 +60,10 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
 
 
 class BotFileReader:
-    """Reader of one file; collects its faults.
+    """Reader of one file, which collects its faults.
 
     `tiers` are the names that `model` may have, None if they are not known. `knowledge` are the patterns of knowledge files that the file
-    names, with their places; None where it names none. `bot sync` reads them, `bot apply` leaves them.
+    names, or None if it names none. `bot sync` reads them, `bot apply` leaves them.
     """
 
     def __init__(self, tiers: Collection[str] | None) -> None:

@@ -31,7 +31,7 @@ def _written(bot: Bot) -> list[str]:
 
 
 def _lines(value: object, indent: str = "") -> Iterable[str]:
-    """Write a value in block style; scalars are JSON, which YAML reads."""
+    """Yield the lines of a value in block style. Scalars are JSON, which YAML reads."""
     if isinstance(value, dict):
         for key, item in value.items():
             if isinstance(item, (dict, list)) and item:
@@ -195,7 +195,7 @@ def _closed_otherwise(bot: Bot, first: str) -> list[str]:
 
 
 def _merged(before: Mapping[str, Mapping[str, str]], texts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Replace the given sentences; an empty one is left out."""
+    """Replace the given sentences, and leave out empty ones."""
     merged = {name: {**before.get(name, {}), **texts.get(name, {})} for name in {**before, **texts}}
     written = {name: {language: text for language, text in sentences.items() if text.strip()} for name, sentences in merged.items()}
     return {name: sentences for name, sentences in written.items() if sentences}
