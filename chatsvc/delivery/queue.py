@@ -25,39 +25,39 @@ Item = TypeVar("Item")
 class Outcome(NamedTuple):
     """Outcome of an attempt. `code` is counted, `write` writes it to the store, and `then` is called when that is done.
 
-    is_answered: whether the receiver was reached. pause_s: how long nothing is sent to it; with `of_key`, only the item's key is paused.
+    is_answered: whether the receiver was reached. pause_s: how long nothing is sent to it; with `conversation`, nothing to that one.
     """
 
     code: str | None
     write: Callable[[Connection], None]
     is_answered: bool = True
     pause_s: float = 0.0
-    of_key: bool = False
+    conversation: int | None = None
     then: Callable[[], object] = lambda: None
 
 
 @dataclass(eq=False)
 class Lane:
-    """Deliveries to one receiver. `keys` are in flight; `held` are paused keys with the loop time at which each continues.
+    """Deliveries to one receiver, `in_flight` of them at present.
 
-    paused_until: loop time until which nothing is sent.
+    held: paused conversations with the loop time at which each continues. paused_until: loop time until which nothing is sent.
     outcomes: not written to the store yet. more: whether deliveries may be due. silences: attempts in a row without an answer.
     """
 
     name: str
-    keys: set[object] = field(default_factory=set)
+    in_flight: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     more: bool = True
-    held: dict[object, float] = field(default_factory=dict)
+    held: dict[int, float] = field(default_factory=dict)
     paused_until: float = 0.0
     silences: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wait_s(self, now: float) -> float | None:
         """Forget the pauses that have ended. Return the seconds until the next one ends, None where nothing is held up."""
-        ended = [key for key, until in self.held.items() if until <= now]
-        for key in ended:
-            del self.held[key]
+        ended = [conversation for conversation, until in self.held.items() if until <= now]
+        for conversation in ended:
+            del self.held[conversation]
         self.more |= bool(ended)
         until = [*self.held.values()] + ([self.paused_until] if self.paused_until > now else [])
         return min(until) - now if until else None
@@ -98,8 +98,8 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         """List the lanes in which something is due."""
 
     @abstractmethod
-    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Row]:
-        """Read at most `room` due deliveries, leaving out those whose key is in `keys`."""
+    def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[Row]:
+        """Read at most `room` due deliveries, leaving out those of the conversations in `held`."""
 
     @abstractmethod
     def mark(self, connection: Connection, lane: str, rows: list[Row]) -> list[Item]:
@@ -112,10 +112,6 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
     @abstractmethod
     def broken(self, item: Item) -> Outcome:
         """Return the outcome of an attempt that ended with an unexpected fault."""
-
-    @abstractmethod
-    def key(self, item: Item) -> object:
-        """Return what two deliveries in flight must not share."""
 
     def most(self, lane: str) -> int:
         """Return how many deliveries of a lane may be in flight."""
@@ -169,7 +165,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             slots = await self._take(lane)
             if lane.outcomes or slots:
                 await self._advance(lane, slots)
-            elif lane.keys or (wait_s is not None and not self.stopping):
+            elif lane.in_flight or (wait_s is not None and not self.stopping):
                 await background.wait(lane.changed, wait_s)
             elif not lane.more or self.stopping:
                 # No await before the removal: a later wake() starts a new lane.
@@ -187,10 +183,10 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         if lane.paused_until > asyncio.get_running_loop().time():
             return taken
         slots = self._silent_slots if self.answers.get(lane.name) is False else self._slots
-        if not lane.keys and (not lane.outcomes or not slots.locked()):
+        if not lane.in_flight and (not lane.outcomes or not slots.locked()):
             await slots.acquire()
             taken.append(slots)
-        while 0 < len(taken) + len(lane.keys) < self.most(lane.name) and not self._further_slots.locked():
+        while 0 < len(taken) + lane.in_flight < self.most(lane.name) and not self._further_slots.locked():
             await self._further_slots.acquire()
             taken.append(self._further_slots)
         if self.stopping:
@@ -204,17 +200,17 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         room = len(slots)
         if room:
             lane.more = False
-        keys = {*lane.keys, *lane.held}
+        held = list(lane.held)
 
         def unit(connection: Connection) -> tuple[int, list[Item]]:
             for outcome in outcomes:
                 outcome.write(connection)
-            rows = self.find(connection, lane.name, room, keys) if room else []
+            rows = self.find(connection, lane.name, room, held) if room else []
             return len(rows), self.mark(connection, lane.name, rows) if rows else []
 
         try:
             # Most times a lane is woken nothing is due, and a write costs a sync of the disk.
-            is_due = bool(outcomes) or bool(await self.db.read(lambda connection: self.find(connection, lane.name, 1, keys)))
+            is_due = bool(outcomes) or bool(await self.db.read(lambda connection: self.find(connection, lane.name, 1, held)))
             count, items = await self.db.write(unit) if is_due else (0, [])
         except Exception as fault:  # outcomes must not be lost
             log.error("deliveries wait: %s", fault, exc_info=None if isinstance(fault, StoreUnavailable) else fault)
@@ -230,7 +226,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         lane.more |= count > 0 and (count == room or count > len(items))
         _release(slots[len(items) :])
         for item, slot in zip(items, slots, strict=False):
-            lane.keys.add(self.key(item))
+            lane.in_flight += 1
             # Not repeated after a fault: nothing is sent twice.
             background.start("delivery", self._send(lane, item, slot), self._tasks)
 
@@ -239,14 +235,14 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             outcome = await self.attempt(lane.name, item)
             lane.outcomes.append(outcome)
             now = asyncio.get_running_loop().time()
-            if outcome.of_key:
-                lane.held[self.key(item)] = now + outcome.pause_s
+            if outcome.conversation is not None:
+                lane.held[outcome.conversation] = now + outcome.pause_s
             else:
                 silence_s = 0.0 if outcome.is_answered else min(self.longest_pause_s, self.pause_s * 2**lane.silences)
                 lane.paused_until = max(lane.paused_until, now + max(silence_s, outcome.pause_s))
             lane.silences = 0 if outcome.is_answered else min(lane.silences + 1, 10)
         finally:
-            lane.keys.discard(self.key(item))
+            lane.in_flight -= 1
             slot.release()
             lane.changed.set()
 

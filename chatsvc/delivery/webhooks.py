@@ -69,8 +69,8 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
     def most(self, lane: str) -> int:
         return AT_ONCE if self.answers.get(lane) else 1
 
-    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[Event]:
-        del keys
+    def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[Event]:
+        del held
         return deliveries.pending(connection, lane, room)
 
     def mark(self, connection: Connection, lane: str, rows: list[Event]) -> list[Sending]:
@@ -81,9 +81,6 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
     def _note_failed(self, connection: Connection, bot_id: str, count: int) -> None:
         if self._sends_mail and count:
             mail_notices.note(connection, "webhook", bot_id, None, self._clock(), causes=count)
-
-    def key(self, item: Sending) -> object:
-        return item.attempt_id
 
     async def send(self, item: Sending) -> Outcome:
         headers = build_headers(item.event, item.delivery_id, item.signature)

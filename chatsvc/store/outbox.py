@@ -58,17 +58,16 @@ async def waiting(db: Database, now: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[object]) -> list[OutgoingMessage]:
-    """List the next messages of a queue, the first one of each conversation. Conversations in `held` are passed over."""
-    # The first message of each conversation, unless it is in flight: the next one must not overtake it.
+def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
+    """List the next messages of a queue, the first one of each conversation that is not in `held` and has none in flight."""
     rows = connection.execute(
         """
         SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.content, m.choices, coalesce(m.parts_sent, 0)
         FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
-            AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
+            AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3)
+                UNION ALL SELECT n.conversation FROM messages n WHERE n.outbox = ?1 AND n.in_flight = 1)
             GROUP BY f.conversation ORDER BY 1 LIMIT ?2) page
-        JOIN messages m ON m.number = page.number JOIN conversations c ON c.number = m.conversation
-        WHERE m.in_flight IS NULL ORDER BY m.number
+        JOIN messages m ON m.number = page.number JOIN conversations c ON c.number = m.conversation ORDER BY m.number
         """,
         (queue, limit, json.dumps(list(held))),
     ).fetchall()

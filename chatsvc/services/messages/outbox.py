@@ -104,16 +104,13 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
             self._senders[name] = channel, sender
         return sender
 
-    def find(self, connection: Connection, lane: str, room: int, keys: Collection[object]) -> list[OutgoingMessage]:
-        return stored.upcoming(connection, lane, room, keys)
+    def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[OutgoingMessage]:
+        return stored.upcoming(connection, lane, room, held)
 
     def mark(self, connection: Connection, lane: str, rows: list[OutgoingMessage]) -> list[OutgoingMessage]:
         del lane
         stored.mark(connection, [row.number for row in rows], self.db.node)
         return rows
-
-    def key(self, item: OutgoingMessage) -> object:
-        return item.conversation
 
     async def send(self, item: OutgoingMessage) -> Outcome:
         bot_id, channel, lane = item.bot_id, item.channel, f"{item.channel} {item.bot_id}"
@@ -124,7 +121,7 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
             return self._settled(item, "failed", refusal.code)
         except RetryLater as later:
             outcome = self._put_back(item, later.code, lane if later.whole else None)
-            return outcome._replace(pause_s=later.seconds, of_key=not later.whole)
+            return outcome._replace(pause_s=later.seconds, conversation=None if later.whole else item.conversation)
         except NotConnected as fault:
             log.warning("bot %s: %s cannot be reached: %s", bot_id, channel, fault)
             return self._put_back(item, "not_connected", lane)._replace(is_answered=False)
