@@ -147,11 +147,9 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
     )
     messages: dict[bytes, StoredMessage] = {}
     for addresses, message in callback.messages:
-        if _is_known(connection, message.digest):
-            continue
-        known = _conversations(connection, message.bot_id, addresses)
-        stored = store_one(connection, message._replace(user_id=known[0][1] if known else uuid.uuid4().hex))
-        if stored is not None:
+        user_id = _conversation(connection, message.bot_id, addresses)[1] or uuid.uuid4().hex
+        stored = store_one(connection, message._replace(user_id=user_id))
+        if stored is not None and stored.handling is not None:  # one that came before has none
             messages[message.digest] = stored
             (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
             _lead(connection, stored.bot_id, conversation, addresses, now)
@@ -163,73 +161,66 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
     return messages, users
 
 
-def _is_known(connection: Connection, digest: bytes) -> bool:
-    return connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (digest,)).fetchone() is not None
-
-
-def _conversations(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> list[tuple[int, str]]:
-    """List number and user of the conversations that addresses lead to, the older one first."""
-    numbers = set()
-    for address in addresses:
-        numbers |= set(
-            connection.execute(
-                """
-                SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
-                WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
-                """,
-                (bot_id, *address),
-            )
-        )
-    return [(number, user_id) for _, number, user_id in sorted(numbers)]
+def _conversation(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> tuple[int | None, str]:
+    """Return number and user of the oldest conversation that one of the addresses leads to, or None and "" if there is none."""
+    find = """
+        SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
+        WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
+    """
+    conversations = [row for address in addresses for row in connection.execute(find, (bot_id, *address))]
+    _, number, user_id = min(conversations, default=(0, None, ""))
+    return number, user_id
 
 
 def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[PlatformAddress], now: int) -> None:
     """Link all addresses of a visitor to a conversation."""
-    for kind, value in addresses:
-        connection.execute(
-            """
-            UPDATE whatsapp_addresses SET is_current = 0
-            WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
-            """,
-            (bot_id, kind, value, conversation),
-        )
+    for address in addresses:
+        _unlink(connection, bot_id, address, conversation)
         connection.execute(
             """
             INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at) VALUES (?, ?, ?, ?, 1, ?)
             ON CONFLICT DO NOTHING
             """,
-            (bot_id, conversation, kind, value, now),
+            (bot_id, conversation, *address, now),
         )
+
+
+def _unlink(connection: Connection, bot_id: str, address: PlatformAddress, kept: int = 0) -> None:
+    """Let an address lead to no conversation but the one with the number `kept`."""
+    connection.execute(
+        """
+        UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
+        """,
+        (bot_id, *address, kept),
+    )
 
 
 def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> None:
     """Link a new phone number to the conversation of the old number, which may belong to somebody else later."""
-    numbers = _conversations(connection, bot_id, (*move.before, *move.after))
-    if not numbers:
+    conversation, _ = _conversation(connection, bot_id, (*move.before, *move.after))
+    if conversation is None:
         return
-    conversation = numbers[0][0]
     replaced = {kind for kind, _ in move.after}
-    for kind, value in move.before:
-        if kind in replaced and (kind, value) not in move.after:
-            connection.execute(
-                "UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1",
-                (bot_id, kind, value),
-            )
+    for address in move.before:
+        if address.kind in replaced and address not in move.after:
+            _unlink(connection, bot_id, address)
     _lead(connection, bot_id, conversation, move.after, now)
 
 
 def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
     """Store a message that the owner wrote by phone, which may take the conversation over. Return its user_id, or None if not stored."""
-    m = addressed_message.message
-    if _is_known(connection, m.digest) or connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
+    m, addresses = addressed_message.message, addressed_message.addresses
+    if connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
         return None
-    if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
+    new_key = """
+        INSERT INTO incoming_keys (digest, bot_id, created_at) SELECT ?, ?, ? FROM accounts WHERE id = ? AND deleted_at IS NULL
+        ON CONFLICT DO NOTHING
+    """
+    if not connection.execute(new_key, (m.digest, m.bot_id, m.sent_at, m.account_id)).rowcount:
         return None
-    connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.sent_at))
-    known = _conversations(connection, m.bot_id, addressed_message.addresses)
-    user_id = known[0][1] if known else uuid.uuid4().hex
+    user_id = _conversation(connection, m.bot_id, addresses)[1] or uuid.uuid4().hex
     conversation, *_ = addressed(connection, m._replace(user_id=user_id))
-    _lead(connection, m.bot_id, conversation, addressed_message.addresses, now)
+    _lead(connection, m.bot_id, conversation, addresses, now)
     connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
@@ -258,21 +249,16 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
 
 def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:
     """Write a delivery status unless a later one is known. Returns the user of the message."""
+    # Both queries find the same message: its id at the platform may not be known yet.
     row = connection.execute(
         """
-        SELECT m.number, m.delivery, c.user_id FROM messages m JOIN conversations c ON c.number = m.conversation
-        WHERE m.platform_id = ?
+        SELECT m.number, m.delivery, c.user_id FROM messages m JOIN conversations c ON c.number = m.conversation WHERE m.platform_id = ?1
+        UNION ALL
+        SELECT m.number, m.delivery, c.user_id FROM conversations c JOIN messages m ON m.conversation = c.number
+        WHERE c.id = ?2 AND c.bot_id = ?3 AND c.channel = ?4 AND m.id = ?5 AND m.role <> 'user' AND m.incoming IS NULL LIMIT 1
         """,
-        (status.platform_id,),
+        (status.platform_id, status.conversation_id, callback.bot_id, callback.channel, status.message_id),
     ).fetchone()
-    if row is None and status.message_id:
-        row = connection.execute(
-            """
-            SELECT m.number, m.delivery, c.user_id FROM conversations c JOIN messages m ON m.conversation = c.number
-            WHERE c.id = ? AND c.bot_id = ? AND c.channel = ? AND m.id = ? AND m.role <> 'user' AND m.incoming IS NULL
-            """,
-            (status.conversation_id, callback.bot_id, callback.channel, status.message_id),
-        ).fetchone()
     if row is None or RANKS.get(row[1], 0) >= RANKS[status.delivery]:
         return None
     number, _, user_id = row
