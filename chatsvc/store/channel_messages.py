@@ -24,10 +24,11 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor; where it came again, `text` is what came first. `handling` is that of a new message's conversation."""
+    """A stored message of a visitor. `handling` is that of its conversation; one that came before has None, and its first text."""
 
     number: int
     conversation_id: str
+    account_id: str
     bot_id: str
     channel: str
     user_id: str
@@ -43,12 +44,9 @@ class StoredMessage(NamedTuple):
 
 
 _STORED = """
-    SELECT m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, {}
-    FROM messages m{} JOIN conversations c ON c.number = m.conversation
+    SELECT m.number, c.id, c.account_id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, c.handling
+    FROM messages m JOIN conversations c ON c.number = m.conversation
 """
-_KNOWN, _WITH_HANDLING = _STORED.format("NULL", ""), _STORED.format("c.handling", "")
-# The index named, since SQLite would rather walk all messages than sort the few of the index.
-_PENDING = _STORED.format("c.account_id", " INDEXED BY messages_pending")
 
 
 @writes
@@ -70,8 +68,8 @@ def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
     )
     key_insert = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
     if not connection.execute(key_insert, (m.digest, m.bot_id, m.sent_at)).rowcount:
-        row = connection.execute(f"{_KNOWN} WHERE m.incoming = ?", (m.digest,)).fetchone()
-        return StoredMessage(*row) if row else None
+        row = connection.execute(f"{_STORED} WHERE m.incoming = ?", (m.digest,)).fetchone()
+        return StoredMessage(*row)._replace(handling=None) if row else None
     if m.most_new is not None:
         begun = connection.execute(
             "SELECT begun FROM conversation_counts WHERE account_id = ? AND bot_id = ? AND channel = ? AND day = ?",
@@ -90,7 +88,7 @@ def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
         (conversation, str(uuid.uuid4()), m.text, m.sent_at, m.digest, m.kind),
     ).fetchone()
     host = m.source_page_host or page_host
-    return StoredMessage(number, conversation_id, m.bot_id, m.channel, m.user_id, m.text, m.sent_at, host, m.kind, handling)
+    return StoredMessage(number, conversation_id, m.account_id, m.bot_id, m.channel, m.user_id, m.text, m.sent_at, host, m.kind, handling)
 
 
 def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str]:
@@ -125,16 +123,16 @@ def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str
 
 
 @reads
-def unsettled(connection: Connection, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """List a conversation's unsettled messages up to this one, ordered by time. Return each with the handling of the conversation."""
+def unsettled(connection: Connection, message: StoredMessage) -> list[StoredMessage]:
+    """List a conversation's unsettled messages up to this one, ordered by time."""
     rows = connection.execute(
         f"""
-        {_WITH_HANDLING} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
+        {_STORED} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
             AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
         """,
-        (message.created_at, message.number, message.bot_id, message.channel, message.user_id),
+        (message.created_at, message.number, *message.conversation),
     )
-    return [(StoredMessage(*row[:-1]), row[-1]) for row in rows]
+    return [StoredMessage(*row) for row in rows]
 
 
 @reads
@@ -217,13 +215,12 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
 
 
 @reads
-def pending(connection: Connection, until: int | None = None) -> list[tuple[str, StoredMessage]]:
-    """List the messages of all channels whose turns are not settled, each with its account, oldest first.
-
-    until: the time of the latest message to list; None for all.
-    """
-    rows = connection.execute(f"{_PENDING} WHERE m.pending = 1 AND (?1 IS NULL OR m.created_at <= ?1) ORDER BY m.number", (until,))
-    return [(account_id, StoredMessage(*message)) for *message, account_id in rows]
+def pending(connection: Connection, until: int = LAST) -> list[StoredMessage]:
+    """List the messages of all channels up to a time whose turns are not settled, oldest first."""
+    # The index named, since SQLite would rather walk all messages than sort the few of the index.
+    unsettled = _STORED.replace("messages m", "messages m INDEXED BY messages_pending")
+    rows = connection.execute(f"{unsettled} WHERE m.pending = 1 AND m.created_at <= ? ORDER BY m.number", (until,))
+    return [StoredMessage(*row) for row in rows]
 
 
 class News(NamedTuple):

@@ -74,7 +74,7 @@ class Visitor:
         arrived = NewMessage(*of_bot, self.user_id, text, key, self.services.clock(), page_host)
         (message,) = await channel_messages.receive(self.services, arrived)
         assert message is not None
-        await channel_messages.answer(self.services, self.caller.account, message)
+        await channel_messages.answer(self.services, message)
         messages = (await self.thread()).messages
         return [(entry.role, entry.content) for entry in messages if entry.number > message.number]
 

@@ -62,7 +62,7 @@ async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: 
     arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     (message,) = await channel_messages.receive(services, arrived)
     assert message is not None
-    assert await stored.pending(services.db) == [(caller.account, message._replace(handling=None))]
+    assert await stored.pending(services.db) == [message]
     # The retry of the widget goes on with what was stored.
     assert await visitor.say("hello", key="k") == [("assistant", "echo: hello")]
     assert await stored.pending(services.db) == []
@@ -100,7 +100,7 @@ async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
     arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "What does breakfast cost on Sundays?", "k", services.clock())
     (message,) = await channel_messages.receive(services, arrived)
     assert message is not None
-    await channel_messages.answer(services, caller.account, message)
+    await channel_messages.answer(services, message)
     assert await perform(services, ADMIN, "knowledge.unanswered", {"bot": caller.bot}) == []
 
 
@@ -118,7 +118,7 @@ async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visito
     later = await arrive("second")
     assert later > erased
     assert not await stored.settle(services.db, erased, None)
-    assert [message.number for _, message in await stored.pending(services.db)] == [later]
+    assert [message.number for message in await stored.pending(services.db)] == [later]
 
 
 async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:

@@ -349,7 +349,7 @@ async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, ap
         for text, age in (("third", 0), ("first", 2000), ("second", 1000))
     ]
     turns = await channel_messages.receive(chat.services, *arrived)
-    await asyncio.gather(*(channel_messages.answer(chat.services, chat.caller.account, turn) for turn in turns if turn))
+    await asyncio.gather(*(channel_messages.answer(chat.services, turn) for turn in turns if turn))
     await chat.until("sent", "sent", "sent")
     assert api.texts() == ["echo: first", "echo: second", "echo: third"]
 

@@ -90,10 +90,10 @@ async def test_a_turn_that_cannot_be_settled_keeps_no_other_waiting(
     await store(caller, "two", "three", user_id="b")
     settle, services = channel_messages.answer, caller.app.services
 
-    async def answer(services: Any, account_id: str, message: Any) -> None:
+    async def answer(services: Any, message: Any) -> None:
         if message.number == first[0]:
             raise ValueError("a fault of the program")
-        await settle(services, account_id, message)
+        await settle(services, message)
 
     monkeypatch.setattr(channel_messages, "answer", answer)
     assert await channel_answers.settle_all(services) == 2

@@ -146,7 +146,7 @@ class TelegramPoller:
         for message, new in zip(taken, stored, strict=True):
             if new is not None:
                 typing = background.start("typing mark", self._show_typing(message.user_id)) if new.handling == BOT else None
-                self._services.part(ChannelAnswers).begin(account_id, new, typing.cancel if typing else None)
+                self._services.part(ChannelAnswers).begin(new, typing.cancel if typing else None)
 
     async def _show_typing(self, user_id: str) -> None:
         """Show soon that a reply is being written, until the task is cancelled."""

@@ -112,7 +112,7 @@ class WhatsAppCallbacks:
             sender = cast("WhatsAppSender", services.part(Outbox).sender_of(channel)) if is_marked else None
             end = sender.receipt(keys[digest]) if sender is not None else None
             for _, message in new:
-                services.part(ChannelAnswers).begin(channel.account_id, message, end if message is last else None)
+                services.part(ChannelAnswers).begin(message, end if message is last else None)
         return _text(200, "")
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:

@@ -10,7 +10,7 @@ from chatsvc.services.messages import channel_messages
 from chatsvc.services.services import Services
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.channel_messages import StoredMessage
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import LAST, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -36,17 +36,17 @@ class ChannelAnswers:
         self._accounts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
+    def begin(self, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message in the background. `done` is called at the end, even after a failure."""
-        task = background.start("answer", self._run(account_id, message), self._tasks)
+        task = background.start("answer", self._run(message), self._tasks)
         if done is not None:
             task.add_done_callback(lambda _: done())
 
-    async def _run(self, account_id: str, message: StoredMessage) -> None:
-        async with self._accounts.setdefault(account_id, asyncio.Semaphore(self._of_account)), self._slots:
+    async def _run(self, message: StoredMessage) -> None:
+        async with self._accounts.setdefault(message.account_id, asyncio.Semaphore(self._of_account)), self._slots:
             while not self._services.events.closed:
                 try:
-                    await channel_messages.answer(self._services, account_id, message)
+                    await channel_messages.answer(self._services, message)
                     return
                 except StoreUnavailable as fault:
                     log.error("a message waits for its answer: %s", fault)
@@ -68,20 +68,20 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     Turns under way are waited for. After the service has begun to stop, no turn is started.
     at_least_s: how old they have to be, None for any age.
     """
-    of_bots: dict[str, list[tuple[str, StoredMessage]]] = {}
-    until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else None
-    for account_id, message in await stored.pending(services.db, until):
-        of_bots.setdefault(message.bot_id, []).append((account_id, message))
+    of_bots: dict[str, list[StoredMessage]] = {}
+    until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else LAST
+    for message in await stored.pending(services.db, until):
+        of_bots.setdefault(message.bot_id, []).append(message)
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def work(turns: Sequence[tuple[str, StoredMessage]]) -> int:
+    async def work(messages: Sequence[StoredMessage]) -> int:
         settled = 0
-        for account_id, message in turns:
+        for message in messages:
             async with slots:
                 if services.events.closed:
                     break
                 try:
-                    await channel_messages.answer(services, account_id, message)
+                    await channel_messages.answer(services, message)
                     settled += 1
                 except StoreUnavailable:
                     raise
@@ -91,7 +91,7 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
             await asyncio.sleep(PAUSE_S)
         return settled
 
-    workers = [work(turns[first::OF_A_BOT]) for turns in of_bots.values() for first in range(OF_A_BOT)]
+    workers = [work(messages[first::OF_A_BOT]) for messages in of_bots.values() for first in range(OF_A_BOT)]
     results = await asyncio.gather(*workers, return_exceptions=True)
     settled = sum(result for result in results if isinstance(result, int))
     if settled:

@@ -48,7 +48,7 @@ async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessag
     return messages
 
 
-async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
+async def answer(services: Services, message: StoredMessage) -> None:
     """Settle the turn of a stored message once, even if this function is called several times. Return when the turn is settled.
 
     Earlier unsettled messages of the conversation are settled first. The turn is finished even if the caller is cancelled. Raises
@@ -57,13 +57,13 @@ async def answer(services: Services, account_id: str, message: StoredMessage) ->
     locks = services.conversation_locks
     answering, task = locks.answering, locks.answering.get(message.number)
     if task is None:
-        task = answering[message.number] = locks.start(_answer(services, account_id, message))
+        task = answering[message.number] = locks.start(_answer(services, message))
         task.add_done_callback(lambda _: answering.pop(message.number))
     await asyncio.shield(task)
 
 
-async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
-    state = await services.account_cache.account(account_id)
+async def _answer(services: Services, message: StoredMessage) -> None:
+    state = await services.account_cache.account(message.account_id)
     bot = state.bots.get(message.bot_id) if state else None
     if state is None or bot is None:
         return
@@ -74,17 +74,17 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
     turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
     try:
         async with services.conversation_locks.lock(turn.message.conversation, turn.deadline):
-            for waiting, handling in await stored.unsettled(services.db, message):
-                await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
+            for waiting in await stored.unsettled(services.db, message):
+                await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s))
     except Busy:
         await _say(turn, "unavailable")
     finally:
         services.events.notify(turn.message.conversation)
 
 
-async def _settle(turn: _ChannelTurn, handling: str) -> None:
+async def _settle(turn: _ChannelTurn) -> None:
     # A message that waited for longer than a day, since the process had ended, is not answered any more.
-    if handling != BOT or turn.is_silent or turn.services.clock() - turn.message.created_at > times.DAY_MS:
+    if turn.message.handling != BOT or turn.is_silent or turn.services.clock() - turn.message.created_at > times.DAY_MS:
         await _write(turn, None)
     elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
         await _say(turn, "closed")

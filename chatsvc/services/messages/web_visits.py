@@ -133,7 +133,7 @@ class WebVisits:
         with services.tallies.in_flight_of(widget.account_id):
             (message,) = await channel_messages.receive(services, arrived)
             if message is not None:
-                await channel_messages.answer(services, widget.account_id, message)
+                await channel_messages.answer(services, message)
             return message is not None
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
