@@ -68,23 +68,27 @@ class MailOutcome(NamedTuple):
 class MailFault(Exception):
     """The server has not accepted a mail. `code` is where it failed; `status_code` and `answer` are the server's.
 
-    If `of_server` is true, no mail can be sent at the moment. If `is_permanent` is true, this mail need not be tried again.
+    If `of_server` is true, no mail can be sent at the moment. If `is_permanent` is true, this mail need not be tried again. If
+    `is_uncertain` is true, the connection broke after the message was sent, so that the server may have accepted it.
     """
 
     def __init__(
-        self, code: str, status_code: int | None = None, answer: str | None = None, *, of_server: bool = False, is_permanent: bool = False
+        self,
+        code: str,
+        status_code: int | None = None,
+        answer: str | None = None,
+        *,
+        of_server: bool = False,
+        is_permanent: bool = False,
+        is_uncertain: bool = False,
     ) -> None:
         super().__init__(code if status_code is None else f"{code} {status_code}")
         self.code, self.status_code, self.answer = code, status_code, answer
-        self.of_server, self.is_permanent = of_server, is_permanent
+        self.of_server, self.is_permanent, self.is_uncertain = of_server, is_permanent, is_uncertain
 
-    def outcome(self, state: str) -> MailOutcome:
+    def outcome(self, state: str = FAILED) -> MailOutcome:
         """Return the outcome of the attempt that failed."""
-        return MailOutcome(state, self.code, self.status_code, self.answer)
-
-
-class MailUncertain(Exception):
-    """The connection broke after the message was sent, so that it is unknown whether the server accepted it."""
+        return MailOutcome(UNKNOWN if self.is_uncertain else state, self.code, self.status_code, self.answer)
 
 
 class MailState(NamedTuple):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import aiosmtplib
 from aiosmtplib import SMTPException, SMTPResponseException
 
-from chatsvc.domain.mails import MailFault, MailUncertain
+from chatsvc.domain.mails import MailFault
 from chatsvc.outbound.egress import Egress, EgressRefused, client_context
 from chatsvc.outbound.resolver import SystemResolver, addresses_of
 
@@ -60,12 +60,9 @@ class SmtpConnection:
             await self._client.rcpt(recipient, timeout=COMMAND_S)
 
     async def send(self, message: bytes) -> str:
-        """Send the message to the named recipient; return the server's answer. Raises MailFault and MailUncertain."""
-        try:
-            with _faults("refused", only_answers=True):
-                return shortened((await self._client.data(message, timeout=DATA_S)).message)
-        except (SMTPException, OSError) as fault:
-            raise MailUncertain(type(fault).__name__) from None
+        """Send the message to the named recipient; return the server's answer. Raises MailFault."""
+        with _faults("refused", is_uncertain=True):
+            return shortened((await self._client.data(message, timeout=DATA_S)).message)
 
     async def reset(self) -> None:
         """Forget the named recipient; raises MailFault where the connection has broken."""
@@ -173,16 +170,16 @@ async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
 
 
 @contextmanager
-def _faults(code: str, *, of_server: bool = False, only_answers: bool = False) -> Iterator[None]:
-    """Turn the library's faults into MailFault. `code` is that of a refusal; `only_answers` leaves a broken connection as it is."""
+def _faults(code: str, *, of_server: bool = False, is_uncertain: bool = False) -> Iterator[None]:
+    """Turn the library's faults into MailFault. `code` is that of a refusal; `is_uncertain` is that of a broken connection."""
     try:
         yield
     except SMTPResponseException as fault:
         is_permanent = fault.code >= _PERMANENT and not of_server
         raise MailFault(code, fault.code, shortened(fault.message), of_server=of_server, is_permanent=is_permanent) from None
     except (SMTPException, OSError, ValueError) as fault:
-        if only_answers:
-            raise
+        if is_uncertain:
+            raise MailFault("connection_lost", of_server=True, is_uncertain=True) from None
         causes: list[BaseException] = [fault]
         while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 5:
             causes.append(cause)

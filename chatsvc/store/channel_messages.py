@@ -43,10 +43,12 @@ class StoredMessage(NamedTuple):
         return self.bot_id, self.channel, self.user_id
 
 
-_STORED = """
+_MESSAGES = """
     SELECT m.number, c.id, c.account_id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind, c.handling
-    FROM messages m JOIN conversations c ON c.number = m.conversation
+    FROM messages m{} JOIN conversations c ON c.number = m.conversation
 """
+# The index named, since SQLite would rather walk all messages than sort the few of the index.
+_STORED, _PENDING = _MESSAGES.format(""), _MESSAGES.format(" INDEXED BY messages_pending")
 
 
 @writes
@@ -217,9 +219,7 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
 @reads
 def pending(connection: Connection, until: int = LAST) -> list[StoredMessage]:
     """List the messages of all channels up to a time whose turns are not settled, oldest first."""
-    # The index named, since SQLite would rather walk all messages than sort the few of the index.
-    unsettled = _STORED.replace("messages m", "messages m INDEXED BY messages_pending")
-    rows = connection.execute(f"{unsettled} WHERE m.pending = 1 AND m.created_at <= ? ORDER BY m.number", (until,))
+    rows = connection.execute(f"{_PENDING} WHERE m.pending = 1 AND m.created_at <= ? ORDER BY m.number", (until,))
     return [StoredMessage(*row) for row in rows]
 
 

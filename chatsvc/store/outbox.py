@@ -59,7 +59,7 @@ async def waiting(db: Database, now: int) -> list[str]:
 
 
 def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
-    """List the next messages of a queue, the first one of each conversation that is not in `held` and has none in flight."""
+    """List the next messages of a queue, one of each conversation. Conversations in `held`, or with a message in flight, are left out."""
     rows = connection.execute(
         """
         SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.content, m.choices, coalesce(m.parts_sent, 0)

@@ -162,7 +162,7 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
 
 
 def _conversation(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> tuple[int | None, str]:
-    """Return number and user of the oldest conversation that one of the addresses leads to, or None and "" if there is none."""
+    """Return number and user of the oldest conversation that addresses lead to. Return None and "" if they lead to none."""
     find = """
         SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
         WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
@@ -185,13 +185,13 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
         )
 
 
-def _unlink(connection: Connection, bot_id: str, address: PlatformAddress, kept: int = 0) -> None:
-    """Let an address lead to no conversation but the one with the number `kept`."""
+def _unlink(connection: Connection, bot_id: str, address: PlatformAddress, other_than: int = 0) -> None:
+    """End the link of an address to a conversation, other than the one with that number."""
     connection.execute(
         """
         UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
         """,
-        (bot_id, *address, kept),
+        (bot_id, *address, other_than),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import date, time
 from functools import partial
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import mails as rules
 from chatsvc.domain import operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.mails import Mail, MailFault, MailOutcome, MailUncertain
+from chatsvc.domain.mails import Mail, MailFault, MailOutcome
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.conversations import calendar
 from chatsvc.services.messages import visitor_addresses
@@ -90,31 +89,31 @@ class Mailer:
                 return
             outcome = await self._write(connection, outgoing, token)
         except MailFault as fault:
-            log.warning("mail %d was not taken: %s", mail.number, fault)
+            log.warning(
+                "nobody knows whether mail %d was sent: %s" if fault.is_uncertain else "mail %d was not taken: %s", mail.number, fault
+            )
             if fault.of_server:
                 await self._disconnect()
-            if not fault.is_permanent:
+            if not (fault.is_permanent or fault.is_uncertain):
                 await self._put_off(fault, mail.number)
                 return
-            outcome = fault.outcome(rules.FAILED)
+            outcome = fault.outcome()
         except StoreUnavailable:
             raise
         except Exception:
             log.exception("unexpected fault while mail %d was sent", mail.number)
-            outcome = MailOutcome(rules.UNKNOWN, "internal_error")
-        if outcome.state == rules.UNKNOWN:
             await self._disconnect()
+            outcome = MailOutcome(rules.UNKNOWN, "internal_error")
         await self._settle(mail.number, outcome)
 
     async def _settle(self, number: int, outcome: MailOutcome) -> None:
         self.outcomes[outcome.error or rules.SENT] += 1
-        await self._until_written(partial(stored.settle, self._services.db, number, outcome, self._services.clock()))
+        write = partial(stored.settle, self._services.db, number, outcome, self._services.clock())
+        await until_written(write, lambda: self.stopping, "mails")
 
     async def _put_off(self, fault: MailFault, number: int | None = None) -> None:
         self.outcomes[fault.code] += 1
-        await self._until_written(partial(stored.put_off, self._services.db, fault.outcome(rules.QUEUED), self._services.clock(), number))
-
-    async def _until_written(self, write: Callable[[], Awaitable[None]]) -> None:
+        write = partial(stored.put_off, self._services.db, fault.outcome(rules.QUEUED), self._services.clock(), number)
         await until_written(write, lambda: self.stopping, "mails")
 
     async def _connected(self) -> SmtpConnection:
@@ -148,11 +147,7 @@ class Mailer:
         except Exception:
             log.exception("unexpected fault while mail %d was written", mail.number)
             return MailOutcome(rules.FAILED, "internal_error")
-        try:
-            return MailOutcome(rules.SENT, None, 250, await connection.send(message))
-        except MailUncertain as fault:
-            log.warning("nobody knows whether mail %d was sent: %s", mail.number, fault)
-            return MailOutcome(rules.UNKNOWN, "connection_lost")
+        return MailOutcome(rules.SENT, None, 250, await connection.send(message))
 
     async def _message(self, mail: OutgoingMail, token: str) -> bytes:
         from chatsvc.services.operations import mail_texts
@@ -183,7 +178,7 @@ class Mailer:
             finally:
                 await connection.close()
         except MailFault as fault:
-            outcome = fault.outcome(rules.FAILED)
+            outcome = fault.outcome()
         await self._settle(mail.number, outcome)
         (sent,) = await stored.page(db, 1, mail.number + 1)
         return sent
