@@ -90,7 +90,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
-    """Print a result as JSON, as a table of `columns` if it is a list, or with a line for each field."""
+    """Print a result as JSON, as a table of `columns` (a list), or a line for each field (an object)."""
     if as_json:
         click.echo(to_json(value, indent=2))
     elif isinstance(value, list):

@@ -31,7 +31,7 @@ def _faults(facts: Mapping[str, Any]) -> str:
 
 
 def _line(fault: Mapping[str, Any], file: str) -> str:
-    """Return the sentence of a fault in settings, in a bot's file, in a knowledge file or in an entry, with its position."""
+    """Return the sentence of a fault, with its position in settings, a bot's file, a knowledge file or an entry."""
     from chatsvc.domain import profiles
     from chatsvc.domain.knowledge_files.parsed import FileFault
 

@@ -182,7 +182,7 @@ def host(text: str) -> str:
 
 
 def _url(text: str) -> str | None:
-    """Return a URL without a trailing slash, with scheme and host in lower case, or None if the text is no URL."""
+    """Normalise a URL: scheme and host in lower case, no final slash. Return None if the text is no URL."""
     match = _URL.fullmatch(text)
     if not match or not text.isascii() or not text.isprintable():
         return None
