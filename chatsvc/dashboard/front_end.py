@@ -50,6 +50,7 @@ class Dashboard:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._cookie = responses.cookie_name(services.config.server.public_url)
         self._is_loaded = False
 
     def application(self) -> web.Application:
@@ -86,7 +87,7 @@ class Dashboard:
     async def _page(self, request: Request, access: Access) -> Page:
         """Make the page of a request from its session."""
         info = request[INFO]
-        token = request.cookies.get(responses.cookie_name(self._services.config.server.public_url))
+        token = request.cookies.get(self._cookie)
         # An open page that asks by itself does not keep a session alive.
         is_act = request.path != WAITING_PATH and REFRESH not in request.headers
         signed_in = await sessions.find(self._services, token, info.client_address, is_act=is_act) if token else None

@@ -337,23 +337,17 @@ class Page:
         return self.services.config.server.public_url
 
 
-_UNAVAILABLE = frozenset({"service_stopping", "store_unavailable", "unexpected_fault"})
+_STATUSES = {"session_needed": 401, "forbidden": 403, "fields_changed": 409}
+_STATUSES |= dict.fromkeys(("service_stopping", "store_unavailable", "unexpected_fault"), 503)
 
 
 def status_of(fault: Refused) -> int:
     """Return the HTTP status of a refusal. 422 for one about the values of a form."""
-    code = fault.code
-    if code == "session_needed":
-        return 401
-    if code == "forbidden":
-        return 403
-    if code == "fields_changed":
-        return 409
-    if code in _UNAVAILABLE:
-        return 503
+    if fault.code in _STATUSES:
+        return _STATUSES[fault.code]
     if "retry_after" in fault.facts:
         return 429
-    return 404 if code.endswith("_not_found") else 422
+    return 404 if fault.code.endswith("_not_found") else 422
 
 
 def retry(fault: Refused) -> list[tuple[str, str]]:

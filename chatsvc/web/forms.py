@@ -1,7 +1,7 @@
 """HTML forms: urlencoded, and multipart with uploads (by `multipart`, in its strict mode), read as they arrive and within limits."""
 
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO
@@ -92,6 +92,11 @@ class Fields:
 
 
 NO_FIELDS = Fields()
+
+
+def filled(values: Mapping[str, str]) -> Fields:
+    """Return fields with these values, for a form that is shown filled in."""
+    return Fields(MultiDict(values))
 
 
 def whole_number(text: str) -> int | None:

@@ -86,7 +86,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
         "closed": profile.closed,
         "forms": {kind: profile.form(kind) for kind in REQUEST_TYPES},
         "greets_in": [language for language in profiles.LANGUAGES if language != bot.language.partition("-")[0]],
-        "refused": _piece(typed) if page.info.route == "POST /bots/{bot}" else "",
+        "refused": typed.text("piece") if page.info.route == "POST /bots/{bot}" else "",
         "pieces": [piece for piece in PIECES if piece not in ("hand_off", "danger") or page.may("bot.delete")],
     }
 
@@ -98,10 +98,6 @@ def _typed(fields: Fields) -> dict[str, str | list[str]]:
         # The fault of one names its place among those that are not empty.
         typed["suggestion"] = sorted(fields.all("suggestion"), key=lambda text: not text.strip())
     return typed
-
-
-def _piece(fields: Fields) -> str:
-    return fields.text("piece") if fields.text("piece") in PIECES else "general"
 
 
 def _settings(fields: Fields) -> dict[str, object]:
@@ -122,7 +118,7 @@ async def submit(page: Page, fields: Fields) -> Response:
     """Change the settings of one section, unless somebody else has changed the same ones meanwhile."""
     check_version(fields.text("version"), values_of(await page.bot()), _typed(fields))
     await page.perform("bot.set", bot=page.params["bot"], **_settings(fields))
-    piece = _piece(fields)
+    piece = fields.text("piece") or "general"
     return page.redirect(f"{page.path}?piece={piece}#{piece}", done="saved")
 
 

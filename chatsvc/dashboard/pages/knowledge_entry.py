@@ -13,9 +13,9 @@ from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import reasons
-from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.models import Entry
 from chatsvc.services.conversations.conversation_view import last_question
-from chatsvc.web.forms import NO_FIELDS, Fields
+from chatsvc.web.forms import NO_FIELDS, Fields, filled
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
@@ -46,15 +46,12 @@ async def _result(page: Page, q: str) -> Any:
 
 async def show(page: Page) -> Response:
     """Show the editor of an entry. `conversation` and `message` name a reply whose question is filled in as a phrasing."""
-    values = await editor.values(page, NO_FIELDS)
-    entry = values["entry"]
-    if page.query.get("message") and page.may("knowledge.set"):
-        asked = (await _answered(page, values["bot"])).get("question", "")
-        if asked and asked not in (entry.question, *entry.alt):
-            values["values"]["alt"] = "\n".join([*entry.alt, asked])
-        if asked:
-            values |= {"q": asked, "result": await _result(page, asked)}
-    return page.render(editor.template, **values)
+    asked = (await _answered(page)).get("question") if page.query.get("message") and page.may("knowledge.set") else None
+    if not asked:
+        return await editor(page)
+    entry = await page.perform("knowledge.show", bot=page.params["bot"], entry=page.params["entry"])
+    alt = entry.alt if asked in (entry.question, *entry.alt) else [*entry.alt, asked]
+    return await editor(page, filled({**values_of(entry), "alt": "\n".join(alt), "q": asked}))
 
 
 async def show_new(page: Page) -> Response:
@@ -63,20 +60,18 @@ async def show_new(page: Page) -> Response:
     `question` is filled in as it is. `unanswered` is the number of a question whose group it begins with. `conversation` and `message`
     name a message: the visitor's last question before it is the question, without personal data, and an operator's message is the answer.
     """
-    values, number = await editor.values(page, NO_FIELDS), page.query.get("unanswered", "")
-    filled = {"question": page.query.get("question", "")[:500]}
+    number, values = page.query.get("unanswered", ""), {"question": page.query.get("question", "")[:500]}
     if number:
         group = await page.perform("unanswered.answer", bot=page.params["bot"], question=question_number(number))
-        filled = {"question": group.question, "alt": "\n".join(group.asked[1:]), "language": group.language}
+        values = {"question": group.question, "alt": "\n".join(group.asked[1:]), "language": group.language, "unanswered": number}
     elif page.query.get("message"):
-        filled = await _answered(page, values["bot"])
-    q = filled.get("question", "")
-    values |= {"values": _EMPTY | filled, "unanswered": number, "q": q, "result": await _result(page, q)}
-    return page.render(editor.template, **values)
+        values = await _answered(page)
+    return await editor(page, filled(values))
 
 
-async def _answered(page: Page, bot: Bot) -> dict[str, str]:
+async def _answered(page: Page) -> dict[str, str]:
     """Return the question of a message and an operator's answer."""
+    bot = await page.bot()
     shown, index = await records.reply_of(page, bot, "assistant", "operator")
     if index is None:
         return {}
