@@ -13,7 +13,7 @@ TODAY = {
     "GET /chatbots": (15, 45),
     "message without a model": (48, 231),
     "message with a model": (44, 167),
-    "form of the dashboard": (39, 147),
+    "form of the dashboard": (39, 142),
     "key create": (30, 92),
 }
 AIR = 1.1
