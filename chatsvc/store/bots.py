@@ -4,8 +4,9 @@ Every query names the owner, so that another account's bot is not found.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import BotTestRun
 from chatsvc.domain.models import Bot
 from chatsvc.store.database import Connection, assign, reads, writes
@@ -70,7 +71,13 @@ def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> B
     return _bot(connection.execute(update, (*changes.values(), bot.id, bot.account_id)).fetchone())
 
 
-update = writes(change)
+@writes
+def update(connection: Connection, bot: Bot, changes: Callable[[Bot], Mapping[str, object]]) -> Bot:
+    """Change the columns that `changes` returns for the bot as it is in this transaction; raises `bot_not_found`."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE id = ? AND account_id = ?", (bot.id, bot.account_id)).fetchone()
+    if row is None:
+        raise refusals.bot_not_found(bot=bot.id)
+    return change(connection, bot, changes(_bot(row)))
 
 
 _DELETIONS = tuple(deletion_of_bot(table) for table in CHILDREN_FIRST if table.of_bot or table.owner not in (None, ACCOUNT, "id"))

@@ -1,9 +1,13 @@
-"""Trials of a bot by the team: their limit, the account's subscription, and their cost."""
+"""Trials of a bot by the team: their limit, the account's subscription, and their cost; and changes to one bot at the same time."""
+
+import asyncio
 
 import pytest
 
+from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, analytics, bots
+from chatsvc.services.administration import perform
 from chatsvc.services.messages import trials
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -41,3 +45,19 @@ async def test_a_bot_of_an_inactive_account_is_not_tried_with_a_model(make_calle
     assert engine.turns == []
     await bots.change(services, ADMIN, bot=await caller.chatbot(), model="offline")
     assert (await trials.say(services, ADMIN, bot=await caller.chatbot(), text="hello")).turns
+
+
+async def test_changes_to_the_lists_of_a_bot_at_the_same_time_are_all_kept(caller: Caller) -> None:
+    services = caller.app.services
+    days = [f"2027-03-{day:02}" for day in range(1, 9)]
+    changes = [perform(services, ADMIN, "closed.add", {"bot": caller.bot, "first": day}) for day in days]
+    changes += [perform(services, ADMIN, "test.add", {"bot": caller.bot, "ask": f"Open on {day}?", "contains": "Yes"}) for day in days]
+    changes += [perform(services, ADMIN, "bot.set", {"bot": caller.bot, "hours": {day: "9-12"}}) for day in opening_hours.DAYS]
+    await asyncio.gather(*changes)
+    bot = await caller.chatbot()
+    profile = profiles.load(bot.profile)
+    assert [str(closed) for closed in profile.closed] == days
+    assert sorted(test.ask for test in profile.tests) == [f"Open on {day}?" for day in days]
+    assert opening_hours.by_day(bot.opening_hours or "") == dict.fromkeys(opening_hours.DAYS, "09:00-12:00")
+    await asyncio.gather(*(perform(services, ADMIN, "closed.remove", {"bot": caller.bot, "first": day}) for day in days[1:]))
+    assert [str(closed) for closed in profiles.load((await caller.chatbot()).profile).closed] == days[:1]

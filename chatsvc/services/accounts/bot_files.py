@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot
-from chatsvc.domain.profiles import Form, Profile, values_of_form
+from chatsvc.domain.profiles import Form, values_of_form
 from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.bot_file_reader import NUMBERS, SETTINGS, BotFileReader, values_of
@@ -96,7 +96,7 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
             raise refusals.bot_tests_failed(outcomes=failed)
     if not differing:
         return bot
-    return await bots.update(services, bot, differing)
+    return await bots.update(services, bot, lambda _: differing)
 
 
 class BotDifferences(NamedTuple):
@@ -129,40 +129,39 @@ def differing_of(bot: Bot, changes: Mapping[str, object]) -> dict[str, Any]:
     return differing
 
 
-async def change(
-    services: Services,
-    caller: Caller,
-    *,
-    bot: Bot,
-    hours: dict[str, str] | None = None,
-    **settings: object,
-) -> Bot:
+async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> Bot:
     """Change the given settings of a bot. `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` as its file has them.
 
     `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with the path of each value, and `several` where other settings have faults too.
     """
+    return await bots.update(services, bot, lambda current: changes_of(services, current, hours, **settings))
+
+
+def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> dict[str, Any]:
+    """Return the columns that `change` writes; runs in the transaction, so that no other change is lost."""
     parts = ("closed", "form_of_address", "texts", "forms", "suggestions", "tests")
     given = {part: value for part in parts if (value := settings.pop(part, None)) is not None}
-    faults, profile = refusals.Faults(), None
+    faults, changes = refusals.Faults(), {}
     with faults:
-        bots.checked(services.config.models, settings)
+        changes = bots.checked(services.config.models, settings)
     if hours is not None:
         with faults:
             try:
-                settings["opening_hours"] = opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
+                week = opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
             except opening_hours.OpeningHoursError as fault:
                 raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
+            changes |= bots.checked(services.config.models, {"opening_hours": week})
     if given:
         with faults:
-            profile = _profile(services, bot, given)
+            changes["profile"] = _profile(services, bot, given)
     faults.refuse()
-    return await bots.change(services, caller, bot=bot, profile=profile, **settings)
+    return changes
 
 
-def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> Profile:
-    """Return a bot's profile with the given parts; raises `bot_settings_invalid`."""
+def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> str | None:
+    """Return a bot's profile with the given parts, as it is stored; raises `bot_settings_invalid`."""
     before = profiles.load(bot.profile)
     texts, forms = given.get("texts"), given.get("forms")
     if texts is not None:
@@ -176,17 +175,20 @@ def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> Profile:
     if reader.faults:
         faults = [{"field": paths[fault.line], "code": fault.code, "facts": fault.facts} for fault in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
-    return profiles.load(changes["profile"])
+    return cast("str | None", changes["profile"])
 
 
-async def close(services: Services, caller: Caller, *, bot: Bot, first: str, last: str = "", note: str = "") -> Bot:
+async def close(services: Services, _: Caller, *, bot: Bot, first: str, last: str = "", note: str = "") -> Bot:
     """Add days on which the business is closed, in place of those that begin on the same day. Without `last` it is one day."""
-    return await change(services, caller, bot=bot, closed=[f"{first}..{last or first} {note}", *_closed_otherwise(bot, first)])
+    days = f"{first}..{last or first} {note}"
+    return await bots.update(
+        services, bot, lambda current: changes_of(services, current, closed=[days, *_closed_otherwise(current, first)])
+    )
 
 
-async def reopen(services: Services, caller: Caller, *, bot: Bot, first: str) -> Bot:
+async def reopen(services: Services, _: Caller, *, bot: Bot, first: str) -> Bot:
     """Remove the closed days that begin on the day `first`."""
-    return await change(services, caller, bot=bot, closed=_closed_otherwise(bot, first))
+    return await bots.update(services, bot, lambda current: changes_of(services, current, closed=_closed_otherwise(current, first)))
 
 
 def _closed_otherwise(bot: Bot, first: str) -> list[str]:

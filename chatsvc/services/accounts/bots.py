@@ -2,14 +2,13 @@
 
 import re
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from chatsvc.domain import contacts, errors, folding, opening_hours, operators, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import Listing, Position, ResultPage
-from chatsvc.domain.profiles import Profile
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.accounts.accounts import long_text, plain_text
@@ -139,22 +138,24 @@ async def show(_: Services, __: Caller, *, bot: Bot) -> Bot:
     return bot
 
 
-async def change(services: Services, _: Caller, *, bot: Bot, profile: Profile | None = None, **settings: object) -> Bot:
-    """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
+async def change(services: Services, _: Caller, *, bot: Bot, **settings: object) -> Bot:
+    """Change the given settings; "" removes an optional text."""
     changes = checked(services.config.models, settings)
-    if profile is not None:
-        changes["profile"] = profile.dump()
-    if not changes:
-        raise refusals.nothing_to_change()
-    return await update(services, bot, changes)
+    return await update(services, bot, lambda _: changes)
 
 
-async def update(services: Services, bot: Bot, changes: Mapping[str, object]) -> Bot:
-    """Write changed columns of a bot; raises `bot_not_found`."""
-    state = await services.account_cache.account(bot.account_id)
+async def update(services: Services, bot: Bot, changes: Callable[[Bot], Mapping[str, object]]) -> Bot:
+    """Write the columns that `changes` returns for the stored bot, in one transaction. Raises `nothing_to_change` and `bot_not_found`."""
+    state, now = await services.account_cache.account(bot.account_id), services.clock()
     if state is None or bot.id not in state.bots:
         raise refusals.bot_not_found(bot=bot.id)
-    return state.update_bot(await stored.update(services.db, bot, {**changes, "updated_at": services.clock()}))
+
+    def changed(current: Bot) -> Mapping[str, object]:
+        if columns := changes(current):
+            return {**columns, "updated_at": now}
+        raise refusals.nothing_to_change()
+
+    return state.update_bot(await stored.update(services.db, bot, changed))
 
 
 async def activate(services: Services, caller: Caller, *, bot: Bot) -> Bot:
@@ -169,7 +170,7 @@ async def deactivate(services: Services, caller: Caller, *, bot: Bot) -> Bot:
 
 async def delete(services: Services, _: Caller, *, bot: Bot) -> Bot:
     """Delete a bot with all its records; raises `bot_not_found`. The account's used messages stay counted."""
-    await update(services, bot, {"active": False})
+    await update(services, bot, lambda _: {"active": False})
     while await stored.delete(services.db, bot):
         pass
     state = await services.account_cache.account(bot.account_id)

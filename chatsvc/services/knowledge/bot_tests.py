@@ -14,7 +14,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTest, BotTestOutcome, BotTestRun
 from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.engines import EngineError, Turn
-from chatsvc.services.accounts import bot_files
+from chatsvc.services.accounts import bot_files, bots
 from chatsvc.services.services import Services
 from chatsvc.store import bots as stored
 
@@ -92,16 +92,23 @@ async def show(services: Services, _: Caller, *, bot: Bot) -> ShownTests:
     return ShownTests(bot, tests_of(bot), await stored.latest_runs(services.db, bot.id))
 
 
-async def add(services: Services, caller: Caller, *, bot: Bot, **given: Any) -> Bot:
+async def add(services: Services, _: Caller, *, bot: Bot, **given: Any) -> Bot:
     """Add a test to a bot. `given` has the fields of a test in a bot's file. Raises `bot_settings_invalid` with all faults."""
-    tests = [*(test.values() for test in tests_of(bot)), given]
-    return await bot_files.change(services, caller, bot=bot, tests=tests)
+
+    def changes(current: Bot) -> dict[str, Any]:
+        return bot_files.changes_of(services, current, tests=[*(test.values() for test in tests_of(current)), given])
+
+    return await bots.update(services, bot, changes)
 
 
-async def remove(services: Services, caller: Caller, *, bot: Bot, test: str) -> Bot:
+async def remove(services: Services, _: Caller, *, bot: Bot, test: str) -> Bot:
     """Remove a test by its id; raises `test_not_found`."""
-    tests = tests_of(bot)
-    left = [other.values() for other in tests if other.id != test]
-    if len(left) == len(tests):
-        raise refusals.test_not_found(test=test)
-    return await bot_files.change(services, caller, bot=bot, tests=left)
+
+    def changes(current: Bot) -> dict[str, Any]:
+        tests = tests_of(current)
+        left = [other.values() for other in tests if other.id != test]
+        if len(left) == len(tests):
+            raise refusals.test_not_found(test=test)
+        return bot_files.changes_of(services, current, tests=left)
+
+    return await bots.update(services, bot, changes)
