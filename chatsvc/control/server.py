@@ -32,6 +32,17 @@ OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
 LARGEST = 2**53 - 1  # whole numbers above it are not exact in every reader of JSON
 _LIMITS = frozenset({"limit", "message_limit"})
+_CONNECTIONS = logging.getLogger(f"{__name__}.connections")  # aiohttp's: operations log their own faults
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Reduce aiohttp's record of what is no HTTP to one line, which does not quote the request."""
+    if record.exc_info and record.exc_info[0]:
+        record.msg, record.args, record.exc_info = "a request on the control socket failed: %s", (record.exc_info[0].__name__,), None
+    return True
+
+
+_CONNECTIONS.addFilter(_without_traceback)
 
 
 class ControlServer:
@@ -44,7 +55,9 @@ class ControlServer:
         application.router.add_post("/operations/{operation}", self._answer)
         self._receiving: set[asyncio.Task[Any]] = set()
         # Commands compress nothing, so a packed body is not unpacked.
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=OPERATION_GRACE_S, auto_decompress=False)
+        self._runner = web.AppRunner(
+            application, access_log=None, logger=_CONNECTIONS, shutdown_timeout=OPERATION_GRACE_S, auto_decompress=False
+        )
 
     async def start(self) -> None:
         """Begin to listen. A stale socket is replaced: this process holds the folder's lock."""
