@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from chatsvc.acme.client import AcmeClient, AcmeError, Proof
-from chatsvc.config import Acme
+from chatsvc.config.model import Acme
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
 from chatsvc.tls import certificates

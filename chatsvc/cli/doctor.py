@@ -22,7 +22,8 @@ from chatsvc.domain.terminal import one_line
 from chatsvc.translations import COMMAND_LINE, template
 
 if TYPE_CHECKING:
-    from chatsvc.config import Config, Server
+    from chatsvc.config import Config
+    from chatsvc.config.model import Server
     from chatsvc.doctor import Finding
 
 ANSWER_S = 5

@@ -13,18 +13,13 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsvc.cli.main import COMMANDS
-from chatsvc.cli.operations import command, group
+from chatsvc.cli.operations import Offered, command, group
 from chatsvc.cli.output import echo, show
 from chatsvc.domain.errors import PROBLEMS, RETRYABLE_REASONS
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 
 _MARKER = re.compile(r"^<!-- (begin|end) .*-->\n", re.MULTILINE)
 _WIDEST = 120
@@ -42,25 +37,16 @@ def _summary(markdown: str) -> str:
     return markdown.split("\n\n", 2)[1].strip()
 
 
-class Topic(click.types.StringParamType):
-    name = "topic"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        known = topics()
-        if value not in known:
-            hint = f" (`chatsvc {value} --help` describes the command)" if value in COMMANDS else ""
-            self.fail(f"there is no topic {value!r}; the topics are {', '.join(known)}{hint}", param, ctx)
-        return value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        del ctx, param
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(name, help=_summary(text)) for name, text in topics().items() if name.startswith(incomplete)]
+def _offer(_: click.Context, begin: str) -> Iterator[tuple[str, str]]:
+    return ((name, _summary(text)) for name, text in topics().items() if name.startswith(begin))
 
 
-@command(None, "help", click.argument("topic", required=False, type=Topic()))
-def manual(topic: str | None, as_json: bool) -> None:
+@command(None, "help", click.argument("topic", required=False, type=Offered("topic", _offer)))
+def manual(ctx: click.Context, topic: str | None, as_json: bool) -> None:
+    if topic is not None and topic not in topics():
+        hint = f" (`chatsvc {topic} --help` describes the command)" if topic in COMMANDS else ""
+        message = f"there is no topic {topic!r}; the topics are {', '.join(topics())}{hint}"
+        raise click.BadParameter(message, ctx, param_hint="'[TOPIC]'")
     if topic is None:
         listed = [{"topic": name, "about": _summary(text)} for name, text in topics().items()]
         if as_json:

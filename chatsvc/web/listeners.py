@@ -14,8 +14,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from chatsvc import background
-from chatsvc.config import Limits
-from chatsvc.config import Server as Settings
+from chatsvc.config.model import Limits
+from chatsvc.config.model import Server as Settings
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress, client_context
 from chatsvc.tls.server_tls import CertificateFiles, ServerTls

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import ClientSession
 
 from chatsvc.app import App
-from chatsvc.config import Config, Tls
+from chatsvc.config import Config
+from chatsvc.config.model import Tls
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn

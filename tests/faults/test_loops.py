@@ -14,8 +14,8 @@ import pytest
 import chatsvc
 from chatsvc import app, workers
 from chatsvc.app import App
-from chatsvc.config import Config, Tls
-from chatsvc.config.model import Backups, Notices, Smtp
+from chatsvc.config import Config
+from chatsvc.config.model import Backups, Notices, Smtp, Tls
 from chatsvc.delivery import queue
 from chatsvc.delivery.webhooks import WebhookQueue
 from chatsvc.domain.webhooks import PostResult

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from chatsvc.app import App
-from chatsvc.config import Config, Secret
+from chatsvc.config import Config
+from chatsvc.config.model import Secret
 from tests.conftest import Caller
 from tests.engines.model_server import ModelServer
 from tests.fakes import FakeClock

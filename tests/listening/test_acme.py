@@ -13,7 +13,8 @@ from aiohttp import ClientError
 
 from chatsvc.acme import client, manager
 from chatsvc.app import App
-from chatsvc.config import Acme, Config
+from chatsvc.config import Config
+from chatsvc.config.model import Acme
 from tests.listening.support import Pebble, is_installed, pebble, session, shown
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="pebble is not on this machine (Debian's package pebble)")

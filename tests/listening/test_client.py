@@ -15,7 +15,7 @@ from aiohttp import web
 from chatsvc.acme import client
 from chatsvc.acme.client import AcmeClient, AcmeError, Proof
 from chatsvc.acme.manager import CERTIFICATE, CertificateManager
-from chatsvc.config import Acme
+from chatsvc.config.model import Acme
 from chatsvc.tls.certificates import new_key, self_signed, validity
 from chatsvc.tls.server_tls import ServerTls
 from tests.listening.support import free_port, shown

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from chatsvc.app import App
-from chatsvc.config import Config, Tls
+from chatsvc.config import Config
+from chatsvc.config.model import Tls
 from chatsvc.domain.errors import CommandError
 from chatsvc.tls import server_tls
 from chatsvc.tls.certificates import self_signed

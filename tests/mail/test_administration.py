@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 
 from chatsvc.app import App
-from chatsvc.config import Config, Secret
-from chatsvc.config.model import Notices, Smtp
+from chatsvc.config import Config
+from chatsvc.config.model import Notices, Secret, Smtp
 from chatsvc.doctor import servers
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.metrics.collector import Exposition

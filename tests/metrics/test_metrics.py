@@ -11,7 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
-from chatsvc.config import Config, Metrics
+from chatsvc.config import Config
+from chatsvc.config.model import Metrics
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Usage
 from chatsvc.domain.tallies import Histogram

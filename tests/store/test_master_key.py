@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from chatsvc import config
-from chatsvc.config import Config, Secret
+from chatsvc.config import Config
+from chatsvc.config.model import Secret
 from chatsvc.control.local_operations import run
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import facts, sealing

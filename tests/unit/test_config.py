@@ -15,8 +15,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Backups, Config, ConfigError, Limits, Log, Metrics, Retention, Secret, Server, Tls, document, load, locate
-from chatsvc.config.model import TeamNotices
+from chatsvc.config import Config, ConfigError, document, load, locate
+from chatsvc.config.model import Backups, Limits, Log, Metrics, Retention, Secret, Server, TeamNotices, Tls
 from chatsvc.config.shown import as_document
 from chatsvc.domain.plans import Plan, Tier
 from tests.tables import json_rows, rows

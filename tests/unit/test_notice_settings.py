@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.config import Secret, load
-from chatsvc.config.model import Smtp
+from chatsvc.config import load
+from chatsvc.config.model import Secret, Smtp
 from chatsvc.config.shown import as_document
 
 PASSWORD = "p4ss word!"

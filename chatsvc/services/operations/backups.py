@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from chatsvc import __version__
-from chatsvc.config import Config, PostgresSettings
+from chatsvc.config import Config
+from chatsvc.config.model import PostgresSettings
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import AuditRecord, Caller
 from chatsvc.services.operations import stores

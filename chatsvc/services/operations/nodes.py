@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chatsvc import __version__, background
-from chatsvc.config import Server
+from chatsvc.config.model import Server
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import ServiceNode
 from chatsvc.store import nodes as stored

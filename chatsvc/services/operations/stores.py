@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chatsvc.config import Config, PostgresSettings
+from chatsvc.config import Config
+from chatsvc.config.model import PostgresSettings
 from chatsvc.domain.models import ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import bundle
