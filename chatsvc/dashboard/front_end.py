@@ -11,24 +11,11 @@ from aiohttp import typedefs, web
 from aiohttp.web import Request, Response
 
 from chatsvc.dashboard import browsers, responses
-from chatsvc.dashboard.page import (
-    ACCOUNT_ACCESS,
-    CODE_PATH,
-    DEFAULT_ZONE,
-    HOME_PATH,
-    LOGIN_PATH,
-    REFRESH,
-    Access,
-    Handler,
-    Page,
-    retry,
-    status_of,
-)
+from chatsvc.dashboard.page import ACCOUNT_ACCESS, CODE_PATH, HOME_PATH, LOGIN_PATH, REFRESH, Access, Handler, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.responses import with_query
 from chatsvc.dashboard.routes import ROUTES, Route
 from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
-from chatsvc.dashboard.wording import sentence
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services
@@ -128,11 +115,7 @@ class Dashboard:
             return page.fail(fault.status)
         except Refused as fault:
             page.info.error = fault.code
-            if fault.code == "session_needed":
-                return responses.redirect(LOGIN_PATH)
-            status = status_of(fault)
-            # Missing records and missing pages read the same.
-            return page.fail(status, None if status == 404 else sentence(page.language, fault), retry(fault))
+            return responses.redirect(LOGIN_PATH) if fault.code == "session_needed" else page.fail_with(fault)
         finally:
             if page.fields is not None:
                 page.fields.close()
@@ -161,7 +144,7 @@ class Dashboard:
         page.account_id = chosen if chosen in page.accounts else next(iter(page.accounts), None)
         state = await services.account_cache.account(page.account_id) if page.account_id else None
         first_bot = next(iter(state.bots.values()), None) if state else None
-        page.timezone = page.operator.timezone or (first_bot.timezone if first_bot else DEFAULT_ZONE)
+        page.timezone = page.operator.timezone or (first_bot.timezone if first_bot else page.timezone)
         if kind and owner is None:
             raise administration.missing(kind, page.params[kind])
 

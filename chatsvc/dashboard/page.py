@@ -154,9 +154,9 @@ class Page:
         """
         needed, caller = administration.find(operation), self.caller
         is_named = not self._is_bound and any(map(arguments.get, needed.records))
-        # An operator is no record of one account; operators.py itself compares the roles of both.
-        is_of_account = not is_named and needed.role not in (None, Role.ADMINISTRATOR) and not operation.startswith("operator.")
-        if is_of_account and self.account_id is not None:
+        # These lists are of all accounts of the caller, and an operator may have several: operators.py compares the roles of both.
+        is_of_account = needed.role not in (None, Role.ADMINISTRATOR) and not operation.startswith(("operator.", "account.list", "audit"))
+        if is_of_account and not is_named and self.account_id is not None:
             role = caller.scope.role(self.account_id)
             caller = caller._replace(scope=Scope({self.account_id: role} if role else {}))
         return await administration.perform(self.services, caller, operation, arguments)
@@ -166,14 +166,10 @@ class Page:
         bot: Bot = await self.perform("bot.show", bot=self.params["bot"])
         return bot
 
-    async def perform_everywhere(self, operation: str, **arguments: Any) -> Any:
-        """Perform an operation in all accounts of the operator; raises Refused."""
-        return await administration.perform(self.services, self.caller, operation, arguments)
-
-    async def listed(self, operation: str, /, everywhere: bool = False, **filters: Any) -> ResultPage[Any]:
+    async def listed(self, operation: str, /, **filters: Any) -> ResultPage[Any]:
         """Perform an operation that lists. If it refuses the filters of the address, return an empty list and show the refusal above it."""
         try:
-            return await (self.perform_everywhere if everywhere else self.perform)(operation, **filters)  # type: ignore[no-any-return]
+            return await self.perform(operation, **filters)  # type: ignore[no-any-return]
         except Refused as fault:
             if status_of(fault) != 422:
                 raise
@@ -230,6 +226,11 @@ class Page:
         """Render the error page of a status; `detail` replaces its sentence."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
         return self.render("error.html", status=status, more=more, title=title, sentence=text)
+
+    def fail_with(self, fault: Refused) -> Response:
+        """Render the error page of a refusal. Missing records and missing pages read the same."""
+        status = status_of(fault)
+        return self.fail(status, None if status == 404 else sentence(self.language, fault), _retry(fault))
 
     def _context(self) -> dict[str, Any]:
         language, zone = self.language, self.timezone
@@ -350,7 +351,7 @@ def status_of(fault: Refused) -> int:
     return 404 if fault.code.endswith("_not_found") else 422
 
 
-def retry(fault: Refused) -> list[tuple[str, str]]:
+def _retry(fault: Refused) -> list[tuple[str, str]]:
     return [("Retry-After", str(fault.facts["retry_after"]))] if "retry_after" in fault.facts else []
 
 
@@ -380,7 +381,7 @@ class View:
             raise refusal
         page.faults = faults_of(page.language, refusal)
         values = {**await self.values(page, typed), "fault": sentence(page.language, refusal), **more}
-        return page.render(self.template, status=status, more=retry(refusal), **values)
+        return page.render(self.template, status=status, more=_retry(refusal), **values)
 
 
 def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:

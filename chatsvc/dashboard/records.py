@@ -57,7 +57,7 @@ async def change(page: Page, fields: Fields) -> None:
 
 async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem] = ()) -> dict[str, Any]:
     """Return what the templates of records need; `items` are those to decide on, `typed` the fields of a refused form."""
-    may_edit, bots = page.may("request.set"), await bots_of(page)
+    may_edit, bots = page.account_id is not None and page.may("request.set"), await bots_of(page)
     return {
         "bots": bots,
         "bot_names": [(bot.id, bot.name) for bot in bots.values()],

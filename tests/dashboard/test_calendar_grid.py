@@ -18,9 +18,9 @@ OPEN = BOT._replace(opening_hours=HOURS)
 
 def appointment(clock: str, name: str = "", day: date = DAY) -> InboxItem:
     hour, minute = map(int, clock.split(":"))
-    at = int(datetime(day.year, day.month, day.day, hour, minute, tzinfo=ZONE).timestamp() * 1000)
+    begins_at = int(datetime(day.year, day.month, day.day, hour, minute, tzinfo=ZONE).timestamp() * 1000)
     request = Request("r", "appointment", "new", "", name, None, None, "", 0)
-    return InboxItem(request, Appointment(f"{name}{clock}", request, "pending", str(day), clock, at, 0), BOT.id, "c", "api", ())
+    return InboxItem(request, Appointment(f"{name}{clock}", request, "pending", str(day), clock, begins_at, 0), BOT.id, "c", "api", ())
 
 
 def grid(*clocks: str, bot: Bot = OPEN) -> Grid:

@@ -17,8 +17,7 @@ SETTINGS = ("name", "plan", "status", "messages_limit", "credits")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the accounts whose name has the words searched for."""
     q, plans = page.query.get("q", "").strip(), _plans(page)
-    # Over all accounts, not in the chosen one.
-    listed = await page.perform_everywhere("account.list", q=q, limit=50, after=page.query.get("after"))
+    listed = await page.perform("account.list", q=q, limit=50, after=page.query.get("after"))
     chosen = typed.text("plan") or (DEFAULT_PLAN if DEFAULT_PLAN in page.services.config.plans else plans[-1][0])
     return {"accounts": listed.items, "next": listed.next, "q": q, "plans": plans, "name": typed.text("name"), "plan": chosen}
 

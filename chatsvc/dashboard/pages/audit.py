@@ -33,7 +33,7 @@ async def show(page: Page) -> Response:
     """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
     filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("since", "actor", "act")}
     account = None if page.operator.admin else page.account_id
-    listed = await page.listed("audit", everywhere=True, account=account, limit=50, after=page.query.get("after"), **filters)
+    listed = await page.listed("audit", account=account, limit=50, after=page.query.get("after"), **filters)
     accounts = {account.id: account.name for account in page.accounts.values()}
     bots, team = {}, {}
     if page.account_id is not None:
@@ -81,13 +81,11 @@ def _ids(record: AuditRecord) -> list[tuple[str, str]]:
 
     A new record has the kind of its operation, such as `key` for `key.create`.
     """
-    named = {key: kind for kind, key in record.ids.items() if kind != "id"}
-    new = [
-        (record.operation.partition(".")[0], key)
-        for kind, key in record.ids.items()
-        if kind == "id" and key not in {*named, record.account_id}
-    ]
-    return [(kind, key) for key, kind in named.items() if kind != "account"] + new
+    kinds = {key: kind for kind, key in record.ids.items() if kind != "id"}
+    new = record.ids.get("id")
+    if new and new not in (*kinds, record.account_id):
+        kinds[new] = record.operation.partition(".")[0]
+    return [(kind, key) for key, kind in kinds.items() if kind != "account"]
 
 
 def _kind(page: Page, kind: str) -> str:

@@ -34,8 +34,8 @@ def _filters(page: Page) -> dict[str, str]:
     return {name: page.query[name] for name in (*_FILTERS, "captured", "sort") if page.query.get(name)}
 
 
-async def _listed(page: Page, *, is_beside: bool) -> dict[str, Any]:
-    """Return the list with its filters. Beside an open conversation, filters that are refused show no rows and no refusal."""
+async def _listed(page: Page, values: dict[str, Any], *, is_beside: bool) -> dict[str, Any]:
+    """Add the list with its filters to the values of a page. Beside an open conversation, refused filters show no rows and no refusal."""
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
     captured, sort = bool(page.query.get("captured")), page.query.get("sort", "")
     asked = {**chosen, "captured": captured, "oldest_first": sort == "oldest", "limit": 40}
@@ -45,12 +45,12 @@ async def _listed(page: Page, *, is_beside: bool) -> dict[str, Any]:
         if not is_beside:
             raise
         rows = ResultPage([], None)
-    bots = await records.bots_of(page)
     labels = await page.perform("conversation.labels", account=page.account_id) if page.account_id else []
     is_grouped = not (chosen["status"] or chosen["q"] or captured or chosen["label"])
     waiting = [row for row in rows.items if is_grouped and row.conversation.handling == WAITING]
     back = [row for row in rows.items if is_grouped and row.details.aside == BACK and row not in waiting]
     return {
+        **values,
         "chosen": chosen,
         "captured": captured,
         "sort": sort,
@@ -58,9 +58,6 @@ async def _listed(page: Page, *, is_beside: bool) -> dict[str, Any]:
         "is_filtered": captured or any(value for name, value in chosen.items() if name != "after"),
         "labels": labels,
         "label_choices": [(label, label) for label in sorted({*labels, *filter(None, [chosen["label"]])})],
-        "people": await records.people(page) if page.account_id and page.may("conversation.assign") else [],
-        "bots": bots,
-        "bot_names": [(bot.id, bot.name) for bot in bots.values()],
         "channels": [(channel, page.text(f"records.channel_{channel}")) for channel in CHANNELS],
         "waiting": waiting,
         "is_cut": len(waiting) == MOST_WAITING,
@@ -72,7 +69,7 @@ async def _listed(page: Page, *, is_beside: bool) -> dict[str, Any]:
 
 @view("conversations.html")
 async def show_all(page: Page, _: Fields) -> dict[str, Any]:
-    return await _listed(page, is_beside=False)
+    return await _listed(page, await records.values(page), is_beside=False)
 
 
 @form(show_all)
@@ -153,7 +150,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
             await page.perform("conversation.see", conversation=shown.view.conversation.id, message=last)
         except StoreUnavailable as fault:  # the page is shown all the same
             log.warning("what an operator has seen is not stored: %s", fault)
-    values = await records.values(page, typed, shown.view.items) | await _listed(page, is_beside=True)
+    values = await _listed(page, await records.values(page, typed, shown.view.items), is_beside=True)
     bot = values["bots"].get(shown.view.conversation.chatbot_id)
     zone, now = page.operator.timezone or (bot.timezone if bot else page.timezone), page.services.clock()
     requests = [item.request for item in shown.view.items]

@@ -10,6 +10,7 @@ from chatsvc.dashboard import calendar_grid, formats, records
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import times
 from chatsvc.domain.captures import InboxItem
+from chatsvc.domain.models import Bot
 from chatsvc.services.conversations.captures import STATUSES
 from chatsvc.web.forms import NO_FIELDS, Fields
 
@@ -33,14 +34,14 @@ async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
     """Return the appointments of a day or of the week around it, laid out."""
     is_day, now = page.query.get("view") == "day", page.services.clock()
     length, day = timedelta(days=1 if is_day else 7), _day(page, typed) or formats.moment(now, page.timezone).date()
-    bots = await records.bots_of(page)
-    chosen = [bots[page.query["bot"]]] if page.query.get("bot") in bots else list(bots.values())
+    values = await records.values(page, typed)
+    bots = values["bots"]
+    chosen: list[Bot] = [bots[page.query["bot"]]] if page.query.get("bot") in bots else list(bots.values())
     zones = {bot.timezone for bot in chosen}
     zone = zones.pop() if len(zones) == 1 else page.timezone
     first = day if is_day else day - timedelta(days=day.weekday())
     begin, end = (int(datetime.combine(edge, time(), ZoneInfo(zone)).timestamp() * 1000) for edge in (first, first + length))
     listed = await page.perform("inbox.appointments", account=page.account_id, first=begin, end=end)
-    values = await records.values(page, typed)
     names = dict(values["people"]) | {page.operator.email: page.operator.name or page.operator.email}
 
     def person_of(item: InboxItem) -> str:

@@ -70,18 +70,18 @@
     const rowOf = (element) => element.closest("[data-id], [id]");
     const keyOf = (row) => row.id ? `#${CSS.escape(row.id)}` : `[data-id="${CSS.escape(row.dataset.id)}"]`;
     const inRow = (key, tag) => [...(document.querySelector(key)?.querySelectorAll(tag) ?? [])];
-    const place = (element) => {
+    const locate = (element) => {
       if (element.id) return [`#${CSS.escape(element.id)}`, null, 0];
       const key = keyOf(rowOf(element)), tag = element.localName;
       return [key, tag, inRow(key, tag).indexOf(element)];
     };
-    const find = ([key, tag, at]) => tag ? inRow(key, tag)[at] : document.querySelector(key);
+    const find = ([key, tag, index]) => tag ? inRow(key, tag)[index] : document.querySelector(key);
     const active = document.activeElement;
-    const focused = active !== part && part.contains(active) ? place(active) : null;
-    const unfolded = [...part.querySelectorAll("details[open]")].map(place);
+    const focused = active !== part && part.contains(active) ? locate(active) : null;
+    const unfolded = [...part.querySelectorAll("details[open]")].map(locate);
     const chosen = [...part.querySelectorAll("input[type=checkbox][form]:checked")].map((box) => box.value);
     part.replaceChildren(...fresh.childNodes);
-    for (const one of unfolded) find(one)?.setAttribute("open", "");
+    for (const fold of unfolded) find(fold)?.setAttribute("open", "");
     for (const box of part.querySelectorAll("input[type=checkbox][form]")) box.checked = chosen.includes(box.value);
     if (focused) find(focused)?.focus({ preventScroll: true });
     part.dispatchEvent(new Event("refreshed"));
@@ -164,10 +164,10 @@
 
   // A reply box that tells the visitor that somebody is typing: <textarea data-typing="URL">. At most once in 3 s.
   for (const box of document.querySelectorAll("textarea[data-typing]")) {
-    let told = 0;
+    let sentAt = 0;
     box.addEventListener("input", () => {
-      if (Date.now() - told < FAST) return;
-      told = Date.now();
+      if (Date.now() - sentAt < FAST) return;
+      sentAt = Date.now();
       fetch(box.dataset.typing, { method: "POST", credentials: "same-origin", redirect: "error" }).catch(() => {});
     });
   }
@@ -186,16 +186,16 @@
   for (const box of document.querySelectorAll("textarea[data-saved]")) {
     const select = box.form.elements.saved;
     if (!select) continue;
-    const list = document.createElement("ul"), told = document.createElement("p");
-    let at = 0, found = [];
+    const list = document.createElement("ul"), status = document.createElement("p");
+    let active = 0, matches = [];
     list.id = "saved-replies";
     list.className = "options";
     list.hidden = true;
     list.setAttribute("role", "listbox");
     list.setAttribute("aria-label", select.labels[0].textContent.trim());
-    told.className = "unseen";
-    told.setAttribute("role", "status");
-    box.closest(".write").append(list, told);
+    status.className = "unseen";
+    status.setAttribute("role", "status");
+    box.closest(".write").append(list, status);
     box.setAttribute("aria-controls", list.id);
     box.setAttribute("aria-autocomplete", "list");
 
@@ -204,41 +204,41 @@
 
     function close() {
       list.hidden = true;
-      told.textContent = "";
+      status.textContent = "";
       box.removeAttribute("aria-activedescendant");
     }
 
-    function choose(place) {
-      at = (place + found.length) % found.length;
-      [...list.children].forEach((item, number) => item.setAttribute("aria-selected", String(number === at)));
-      list.children[at].scrollIntoView({ block: "nearest" });
-      box.setAttribute("aria-activedescendant", list.children[at].id);
+    function choose(index) {
+      active = (index + matches.length) % matches.length;
+      [...list.children].forEach((item, number) => item.setAttribute("aria-selected", String(number === active)));
+      list.children[active].scrollIntoView({ block: "nearest" });
+      box.setAttribute("aria-activedescendant", list.children[active].id);
     }
 
     function open() {
       const typed = word();
       const words = (text) => text.toLocaleLowerCase(document.documentElement.lang);
-      found = typed === undefined ? [] : [...select.options].filter((one) => one.value && words(one.value).includes(words(typed.slice(1))));
-      if (!found.length) return close();
-      list.replaceChildren(...found.map((one, number) => {
+      matches = typed === undefined ? [] : [...select.options].filter((option) => option.value && words(option.value).includes(words(typed.slice(1))));
+      if (!matches.length) return close();
+      list.replaceChildren(...matches.map((option, number) => {
         const item = document.createElement("li"), text = document.createElement("small");
         item.id = `saved-${number}`;
         item.setAttribute("role", "option");
-        text.textContent = one.dataset.text;
-        item.append(one.value, text);
-        item.addEventListener("pointerdown", (event) => { event.preventDefault(); insert(one, word()); });
+        text.textContent = option.dataset.text;
+        item.append(option.value, text);
+        item.addEventListener("pointerdown", (event) => { event.preventDefault(); insert(option, word()); });
         return item;
       }));
       list.hidden = false;
-      told.textContent = box.dataset.saved;
+      status.textContent = box.dataset.saved;
       choose(0);
     }
 
     // Writes a reply in place of a word before the cursor, or at the end of the text.
-    function insert(one, typed) {
+    function insert(option, typed) {
       const end = typed === undefined ? box.value.length : box.selectionStart, start = end - (typed?.length ?? 0);
       const gap = typed === undefined && box.value.trim() ? "\n\n" : "";
-      box.setRangeText(gap + one.dataset.text, start, end, "end");
+      box.setRangeText(gap + option.dataset.text, start, end, "end");
       close();
       box.focus();
       box.dispatchEvent(new Event("input"));
@@ -248,15 +248,15 @@
     box.addEventListener("blur", close);
     box.addEventListener("keydown", (event) => {
       if (list.hidden || event.ctrlKey || event.metaKey) return;
-      const act = { ArrowDown: () => choose(at + 1), ArrowUp: () => choose(at - 1), Enter: () => insert(found[at], word()), Tab: () => insert(found[at], word()), Escape: close }[event.key];
+      const act = { ArrowDown: () => choose(active + 1), ArrowUp: () => choose(active - 1), Enter: () => insert(matches[active], word()), Tab: () => insert(matches[active], word()), Escape: close }[event.key];
       if (!act) return;
       event.preventDefault();
       act();
     });
     box.form.querySelector("[data-insert]").addEventListener("click", (event) => {
       event.preventDefault();
-      const one = select.selectedOptions[0];
-      if (one.value) insert(one);
+      const option = select.selectedOptions[0];
+      if (option.value) insert(option);
       select.value = "";
     });
   }
@@ -399,8 +399,8 @@
       const links = [...(hint.closest(".talks") ?? document).querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("summary, a[href^='/conversations/']") ?? []);
       // After a form was sent, the list goes on at its record.
       const here = document.activeElement === document.body ? document.querySelector(":target") : document.activeElement;
-      const at = links.findIndex((link) => link.closest("[data-id]").contains(here));
-      const target = { j: links[at + 1], k: links[Math.max(at - 1, 0)], "/": document.querySelector("input[type=search]") }[event.key];
+      const index = links.findIndex((link) => link.closest("[data-id]").contains(here));
+      const target = { j: links[index + 1], k: links[Math.max(index - 1, 0)], "/": document.querySelector("input[type=search]") }[event.key];
       if (!target) return;
       event.preventDefault();
       target.focus();
