@@ -143,17 +143,22 @@ _SETTINGS = {
     **dict.fromkeys(("ask_back", "hand_off"), "bool | None"),
     **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), "int | None"),
     "sites": "list[str] | None",
-    **dict.fromkeys(("closed", "forms", "suggestions", "tests", "texts"), "object"),  # read as those of a bot's file
+    **dict.fromkeys(("closed", "suggestions", "tests"), "object"),  # read as those of a bot's file
+    "forms": "dict[str, object] | None",
+    "texts": "dict[str, dict[str, str]] | None",
 }
 
 
 def _fits(value: Any, annotation: str) -> bool:
-    """Report whether a value of JSON has the type that a use-case declares: names of types between bars, and of items in brackets."""
+    """Return whether a value of JSON has the type that a use-case declares, such as `dict[str, str] | None`."""
     for alternative in annotation.strip("'").split(" | "):
-        name, _, items = alternative.partition("[")
+        name, _, inner = alternative.removesuffix("]").partition("[")
         kind = _TYPES.get(name.rpartition(".")[2], object)
-        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return kind is not list or all(isinstance(item, _TYPES.get(items.partition("[")[0].rstrip("]"), object)) for item in value)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            continue
+        if kind is dict and inner:
+            return all(_fits(item, inner.partition(", ")[2]) for item in value.values())
+        return kind is not list or all(_fits(item, inner.partition(",")[0] if name == "tuple" else inner) for item in value)
     return False
 
 
