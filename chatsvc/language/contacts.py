@@ -49,6 +49,7 @@ _ANY_CONTACT = re.compile(
     + _WORDS.any_of("street", r"\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:{})\b\.?(?: No:? ?\d+)?").pattern
 )
 _NO_PLATES = symbols.NUMBER_OF.keys() | symbols.CASE_OF.keys()
+_E164 = phonenumbers.PhoneNumberFormat.E164
 _LEAST_DIGITS = 10  # of a bare number in a country whose mobile numbers are not described
 _MOST = 12  # runs of digits looked at in one text
 _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
@@ -86,11 +87,11 @@ def other_numbers(folded: Folded) -> list[tuple[int, int]]:
 def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Mention[str]]:
     """Return the telephone numbers in E.164 outside of `spans`. `country` is the country of numbers without a country code."""
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
-    matches: list[Mention[str]] = []
+    mentions: list[Mention[str]] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
-        if contact := _phone(match, text, country, matches[-1].end if matches else 0):
-            matches.append(contact)
-    return matches
+        if mention := _phone(match, text, country, mentions[-1].end if mentions else 0):
+            mentions.append(mention)
+    return mentions
 
 
 def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Mention[str] | None:
@@ -108,9 +109,9 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Mention
     is_mobile = bool(_MOBILE[country].fullmatch(run)) if country in _MOBILE else len(run) >= _LEAST_DIGITS
     if run.isdigit() and not called and not plus and not run.startswith("0") and not is_mobile:
         return None
-    number = _valid(run.replace("+ ", "+"), country) or (
-        _valid("+" + digits, country) if called and len(digits) > 10 and not plus else None
-    )
+    number = _valid(run.replace("+ ", "+"), country)
+    if number is None and called and len(digits) > 10 and not plus:
+        number = _valid("+" + digits, country)
     if number is None:
         return None
     extension = _EXTENSION.match(text, match.end())
@@ -120,9 +121,7 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Mention
 @lru_cache(maxsize=4_000)
 def _valid(number: str, country: str) -> str | None:
     parsed = _parsed(number, country)
-    return (
-        phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164) if parsed and phonenumbers.is_valid_number(parsed) else None
-    )
+    return phonenumbers.format_number(parsed, _E164) if parsed and phonenumbers.is_valid_number(parsed) else None
 
 
 def _parsed(number: str, country: str) -> phonenumbers.PhoneNumber | None:
@@ -149,24 +148,20 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
     A number that does not begin like those of `country` is a foreign one without its country code: its digits are returned as typed.
     """
     for match in _TYPED_NUMBER.finditer(text):
-        if names_other_number(text, match.start()):
-            continue
-        if (parsed := _parsed(match[0], country)) is None:
+        if names_other_number(text, match.start()) or (parsed := _parsed(match[0], country)) is None:
             continue
         digits = re.sub(r"\D", "", match[0])
         if not match[0].startswith(("+", "00")) and abroad(digits, country) is None and knows_country(country):
             return digits, match.span()
         long = len(phonenumbers.national_significant_number(parsed)) >= _FULL
         if long and phonenumbers.is_possible_number_with_reason(parsed) == phonenumbers.ValidationResult.IS_POSSIBLE:
-            return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164), match.span()
+            return phonenumbers.format_number(parsed, _E164), match.span()
     return None
 
 
 def in_local_form(number: str, country: str) -> str:
     """Format a number in E.164 as people of `country` (ISO 3166) write it. A number without a country code is returned unchanged."""
-    if not number.startswith("+"):
-        return number
-    if (parsed := _parsed(number, country)) is None:
+    if not number.startswith("+") or (parsed := _parsed(number, country)) is None:
         return number
     own = phonenumbers.country_code_for_region(country) == parsed.country_code
     form = phonenumbers.PhoneNumberFormat.NATIONAL if own else phonenumbers.PhoneNumberFormat.INTERNATIONAL

@@ -76,21 +76,16 @@ def _name_from(raw: str, start: int, *, sure: bool) -> Mention[str] | None:
     taken: list[re.Match[str]] = []
     position = start
     while len(taken) < _MOST_WORDS and (match := _WORD.match(raw, position)):
-        base = _base(match[0])
+        base, behind = _base(match[0]), raw[match.end() :]
+        position = len(raw) - len(behind.lstrip(" "))
         if not taken and base in _TITLES:
             sure = True
-            position = len(raw) - len(raw[match.end() :].lstrip(" "))
             continue
         if not _continues(match[0], base, taken, sure=sure):
             break
         taken.append(match)
-        position = len(raw) - len(raw[match.end() :].lstrip(" "))
-        if (
-            position - match.end() > 1
-            or raw[match.end() : match.end() + 1] not in ("", " ")
-            or _SUFFIX.search(match[0])
-            or (match[0].endswith(".") and len(base) > 1)
-        ):
+        is_apart = position - match.end() > 1 or behind[:1] not in ("", " ")
+        if is_apart or _SUFFIX.search(match[0]) or (match[0].endswith(".") and len(base) > 1):
             break
     while taken and taken[-1][0] in _PARTICLES:
         taken.pop()

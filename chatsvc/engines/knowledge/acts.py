@@ -6,7 +6,7 @@ with a row for each bucket and a byte for each act.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from math import exp
@@ -58,7 +58,7 @@ class Act(NamedTuple):
 
 def sentences_of(text: str) -> list[str]:
     """Split a message into sentences. Only the first `_MOST_SENTENCES` of them are returned."""
-    return [part for part in map(str.strip, _SENTENCE_END.split(text)) if part][:_MOST_SENTENCES]
+    return list(filter(None, map(str.strip, _SENTENCE_END.split(text))))[:_MOST_SENTENCES]
 
 
 def classify(text: str, language: str) -> Act:
@@ -76,9 +76,8 @@ def classify(text: str, language: str) -> Act:
         chances[name] += chances["stop"]
     if name in REFUSALS:
         chances[name] = sum(chances[act] for act in (*REFUSALS, "keep", "cancel"))
-    if "?" in text and name == "book" and chances[name] < _ASKED_BOOKING:
-        name = "ask"
-    if "?" in text and name in ("tell", "give", "complain", "greet", "thank", "no", "bye"):
+    is_unsure = name in ("tell", "give", "complain", "greet", "thank", "no", "bye") or (name == "book" and chances[name] < _ASKED_BOOKING)
+    if "?" in text and is_unsure:
         name = "ask"
     return Act(name if chances[name] >= _WISHES.get(name, SURE) else "ask", chances[name], text)
 
@@ -103,8 +102,7 @@ def features_of(text: str) -> list[int]:
     return sorted({crc32(feature.encode("utf-8", "surrogatepass")) % BUCKETS for feature in features})
 
 
-def softmax(scores: Iterable[float]) -> list[float]:
-    scores = list(scores)
+def softmax(scores: Sequence[float]) -> list[float]:
     highest = max(scores)
     grown = [exp(score - highest) for score in scores]
     total = sum(grown)

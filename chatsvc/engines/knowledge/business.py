@@ -81,7 +81,7 @@ def kinds_of(text: str, name: str) -> tuple[str, ...]:
 
 
 def clauses(text: str) -> list[str]:
-    return [clause for clause in map(str.strip, _CLAUSE.split(text)) if clause]
+    return list(filter(None, map(str.strip, _CLAUSE.split(text))))
 
 
 def names_fact(clause: str) -> bool:

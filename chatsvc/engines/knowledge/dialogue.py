@@ -8,7 +8,7 @@ These steps are tried in order until one gives a reply:
 4. Data that the visitor gives without being asked is stored: contact data, a name, a day (`_take_volunteered`).
 5. Anything else is a question to the knowledge: the reply is one fact, choices, or "I don't know" with an offer (`_answer`).
 
-`turn` analyses the message, `answers` finds answers, `requests` handles forms, and `records` handles earlier requests.
+`turn` analyses the message and finds answers; `requests` handles forms and earlier requests.
 """
 
 from collections.abc import Callable
@@ -122,9 +122,10 @@ class Dialogue(Requests):
                 return changed
             self.keep_contact(contact_of(self.text, self.values))
             return self.begin("appointment" if self.values.date and self.values.time else "contact", "open.volunteered")
-        is_farewell = all(act.name in SMALL_TALK and act.probability >= NO_DOUBT for act in self.acts)  # "see you on Saturday"
-        if (record := self.just_noted) and self.has_moment and not (is_farewell or self.questions):
-            return self.move(record) if record.kind == "appointment" and self.only("tell", "give") else self.add_to(record)
+        if (record := self.just_noted) and self.has_moment and not self.questions:
+            is_farewell = all(act.name in SMALL_TALK and act.probability >= NO_DOUBT for act in self.acts)  # "see you on Saturday"
+            if not is_farewell:
+                return self.move(record) if record.kind == "appointment" and self.only("tell", "give") else self.add_to(record)
         if not self.words or (self.only(*SMALL_TALK) and not business.kinds_of(self.text, self.bot.name)):
             return self.small_talk()
         if self.just_noted and self.values.name and self.values.name.explicit and (changed := self.amended()):

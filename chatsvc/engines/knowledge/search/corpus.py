@@ -58,8 +58,8 @@ class Postings:
     def accumulate(self, query: Iterable[tuple[int, float]], budget: int = _BUDGET) -> dict[int, float]:
         """Return the dot product of the query with each entry. At most `budget` postings are read, those of rare features first."""
         scores: dict[int, float] = {}
-        left, known = budget, [(feature, weight) for feature, weight in query if feature in self._holders]
-        for feature, weight in sorted(known, key=lambda pair: (len(self._holders[pair[0]][0]), pair[0])):
+        left, known = budget, [(len(self._holders[feature][0]), feature, weight) for feature, weight in query if feature in self._holders]
+        for _, feature, weight in sorted(known):
             entries, roots = self._holders[feature]
             if len(entries) > left and scores:
                 break

@@ -198,23 +198,12 @@ class _Reader:
                 title = _PRICED.split(piece)[0].rstrip(" 0123456789.,") or piece
                 text = self._under(piece, over)
                 first = "İ" if text[0] == "i" and self.entry.language.startswith("tr") else text[0].upper()
-                self._add(
-                    ", ".join(filter(None, (name, piece if len(piece) <= _LABEL else title))),
-                    first + text[1:],
-                    piece,
-                    f"{self.heading} {over}",
-                    title,
-                )
+                shown = ", ".join(filter(None, (name, piece if len(piece) <= _LABEL else title)))
+                self._add(shown, first + text[1:], piece, f"{self.heading} {over}", title)
             return
         statement = f"{before} {text}" if before and (words(text) or [""])[0] in _LEANING else text
-        self._add(
-            name if name and not label else short(text),
-            self._under(statement, label),
-            text,
-            f"{self.heading} {label}",
-            name,
-            self._over(statement, label),
-        )
+        title, over = name if name and not label else short(text), self._over(statement, label)
+        self._add(title, self._under(statement, label), text, f"{self.heading} {label}", name, over)
 
     def _table(self, rows: list[list[str]], heads: list[str]) -> None:
         body = rows[1:] if heads else rows
@@ -235,10 +224,8 @@ class _Reader:
         for column in range(1, len(heads)):
             cells = [(row[0], row[column]) for row in body if len(row) > column and row[0] and row[column] not in ("", "-")]
             if len(cells) > 1 and len(heads) > 2 and len(cells) <= _COLUMN:
-                over = self._under(heads[column])
-                self._add(
-                    heads[column], f"{over}: {listed(cells)}", heads[column], f"{self.heading} {heads[0]}", heads[column], over, cells
-                )
+                head, over = heads[column], self._under(heads[column])
+                self._add(head, f"{over}: {listed(cells)}", head, f"{self.heading} {heads[0]}", head, over, cells)
 
 
 def listed(cells: Sequence[tuple[str, str]]) -> str:
@@ -253,9 +240,8 @@ def _names(given: set[str], head: str) -> bool:
 
 
 def is_row(line: str) -> bool:
-    return (
-        line.lstrip().startswith("|") or " | " in line or "\t" in line.strip() or (line.count(";") > 1 and line.rstrip()[-1] not in ".!?")
-    )
+    has_semicolons = line.count(";") > 1 and line.rstrip()[-1] not in ".!?"
+    return has_semicolons or line.lstrip().startswith("|") or " | " in line or "\t" in line.strip()
 
 
 def _cells_of(line: str) -> list[str]:

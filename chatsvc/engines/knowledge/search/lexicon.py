@@ -56,10 +56,8 @@ class Lexicon:
     def expressions(self, words: Sequence[str]) -> list[Match]:
         """Return the concepts of all expressions of several words that occur in a list of folded words."""
         matches = self._base.expressions(words) if self._base else []
-        stems = [stem(word) for word in words]
+        stems = list(map(stem, words))
         for start, two in enumerate(pairwise(stems)):
-            if two not in self._expressions and two[0] not in self._open:
-                continue
             for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
                 stop = start + 1 + len(parts)
                 behind = zip(parts, words[start + 1 : stop], stems[start + 1 : stop], strict=False)
