@@ -54,7 +54,8 @@ def main() -> None:
     """Drop privileges, limit memory, and read all files of one request. This is the entry point of the child process."""
     request = json.loads(sys.stdin.buffer.readline())
     for library in filter(None, map(_library, {file["kind"] for file in request["files"]})):
-        library.warm_up()
+        # Its modules are imported now: later the process may not be allowed to read the program's files.
+        library.read("sample", library.SAMPLE, "en")
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1254", "latin-1", "cp437", "ascii")
     if request.get("site"):
         from chatsvc.file_reader import website
@@ -62,7 +63,7 @@ def main() -> None:
         codecs_needed += website.CODECS
         website.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
     for codec in codecs_needed:
-        codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
+        codecs.lookup(codec)  # its module is imported now
     user, group = request["user"], request["group"]
     with suppress(PermissionError):  # already an ordinary user, or a root without the right to become one
         if os.getresuid() != (user, user, user):

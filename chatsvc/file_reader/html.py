@@ -15,6 +15,7 @@ from chatsvc.domain.knowledge_files.parsed import Gathering, Parsed, is_language
 from chatsvc.file_reader import page_tree
 
 MAX_CHARACTERS = 8_000_000  # of a file; a tag costs more time than a line
+SAMPLE = b"<p>a"
 _NUMBER = "data-paragraph"
 _BLOCK_NAMES = """
     address article aside blockquote body caption dd details div dl fieldset figcaption figure form header hr html main ol p pre section
@@ -26,11 +27,6 @@ _CELLS = frozenset({"td", "th"})
 _QUESTIONS = frozenset({"summary", "dt"})
 _QUESTION_LISTS = frozenset({"details", "dl"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-
-
-def warm_up() -> None:
-    """Import all modules of the library now. Later the process may not be allowed to read the program's files."""
-    read_text("sample.html", "<p>a", "en")
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:

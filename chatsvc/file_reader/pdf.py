@@ -13,7 +13,7 @@ MOST_PAGES = 2_000
 _MOST_UNPACKED = 16 * 1024 * 1024  # bytes of one stream
 _FULL = 0.7  # of the longest line: a line that is shorter ends its paragraph
 
-_SAMPLE = b"""%PDF-1.4
+SAMPLE = b"""%PDF-1.4
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
 3 0 obj <</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>> endobj
@@ -27,11 +27,6 @@ startxref
 %%EOF"""
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity of a file
-
-
-def warm_up() -> None:
-    """Import all modules that the library imports at its first use. Later the process may not be allowed to read the program's files."""
-    read("sample.pdf", _SAMPLE, "en")
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:

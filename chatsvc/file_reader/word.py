@@ -19,17 +19,13 @@ _SMALL = 1024 * 1024  # bytes; the ratio of less does not matter
 _RUN = re.compile(rb"<w:r(?:\s[^>]*)?>(?:(?!<w:r[\s>]).)*?</w:r>", re.DOTALL)
 _UNSEEN = rb"<w:(?:vanish|strike|dstrike)(?:\s*/>|\s+w:val=\"(?:1|true|on)\"\s*/>|></w:)"  # hidden or struck out
 _STYLE = re.compile(rb'<w:style\s[^>]*w:styleId="([^"<]{1,200})"[^>]*>(?:(?!</w:style>).)*?' + _UNSEEN, re.DOTALL)
-_SAMPLE = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
+_DOCUMENT = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
 <w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"""
+_PACKED = io.BytesIO()
+with zipfile.ZipFile(_PACKED, "w", zipfile.ZIP_DEFLATED) as _file:
+    _file.writestr("word/document.xml", _DOCUMENT)
+SAMPLE = _PACKED.getvalue()
 _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
-
-
-def warm_up() -> None:
-    """Import all modules that the library imports at its first use. Later the process may not be allowed to read the program's files."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("word/document.xml", _SAMPLE)
-    read("sample.docx", packed.getvalue(), "en")
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:

@@ -69,7 +69,7 @@ def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], Chang
     elif wanted.changes:
         bot = bots.change(connection, bot, {**wanted.changes, "updated_at": origins().at})
     if gone:
-        knowledge.remove_files(connection, bot.id, gone, origins())
+        knowledge.remove_files_within(connection, bot.id, gone, [], origins())
     if files:
         knowledge.replace_within(connection, bot.id, files, origins())
     return BotChange(bot, changed, removed)

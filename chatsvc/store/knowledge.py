@@ -118,19 +118,15 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
     return dict(sorted(rows.fetchall()))
 
 
-def remove_files(connection: Connection, bot_id: str, names: Sequence[str], origin: ChangeOrigin) -> None:
-    """Delete the entries and synonyms of files in the caller's transaction, and record the change."""
-    before = changes.read_rows(connection, bot_id, changes.REPLACED, names, [])
-    changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)
-
-
-@writes
-def remove_source(connection: Connection, bot_id: str, source: str, origin: ChangeOrigin) -> int:
-    """Delete the entries and synonyms of a source, and record the change. Return the number of deleted entries."""
-    before = changes.read_rows(connection, bot_id, changes.REPLACED, [source], [source])
+def remove_files_within(connection: Connection, bot_id: str, names: Sequence[str], sources: Sequence[str], origin: ChangeOrigin) -> int:
+    """Delete what files and sources contain, in the caller's transaction. Record the change, and return the number of entries."""
+    before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
     if before.entries or before.synonyms:
-        changes.change(connection, bot_id, origin, "remove", before, Rows(), files=[source])
+        changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)
     return len(before.entries)
+
+
+remove_files = writes(remove_files_within)
 
 
 @writes

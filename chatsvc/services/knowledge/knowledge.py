@@ -323,7 +323,7 @@ async def import_pieces(
 
 async def remove_source(services: Services, caller: Caller, *, bot: Bot, source: str) -> FileChange:
     """Remove all entries and synonyms of a source; raises `source_not_found`."""
-    gone = await stored.remove_source(services.db, bot.id, source, origin_of(services, caller))
+    gone = await stored.remove_files(services.db, bot.id, [source], [source], origin_of(services, caller))
     services.knowledge.invalidate(bot.id)
     if not gone:
         raise refusals.source_not_found(source=source)

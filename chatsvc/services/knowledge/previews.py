@@ -83,13 +83,6 @@ class AnswerChange(NamedTuple):
     answer_after: str | None = None
 
 
-async def past_questions(services: Services, bot: Bot) -> list[PastQuestion]:
-    """List the questions in a bot's conversations, the newest first, and after them its unanswered questions."""
-    misses = await unanswered.most_frequent(services.db, bot.account_id, MOST_QUESTIONS, bot_id=bot.id)
-    asked = [PastQuestion(text, "asked", times) for text, times in await conversations.questions(services.db, bot.id, MOST_QUESTIONS)]
-    return [*asked, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:MOST_QUESTIONS]
-
-
 def changes(
     bot: Bot,
     before: Whole,
@@ -256,7 +249,10 @@ async def begin(
 
 async def compare(services: Services, bot: Bot, before: Whole, after: Version, *, phrasings: bool = True, **draft: Any) -> Computation:
     """Begin to compare two versions of a bot's knowledge by past questions. If `phrasings` is true, compare by entries' phrasings too."""
-    past = await past_questions(services, bot)
+    asked = await conversations.questions(services.db, bot.id, MOST_QUESTIONS)
+    misses = await unanswered.most_frequent(services.db, bot.account_id, MOST_QUESTIONS, bot_id=bot.id)
+    past = [PastQuestion(text, "asked", times) for text, times in asked]
+    past = [*past, *(PastQuestion(miss.question, "unanswered", miss.times) for miss in misses)][:MOST_QUESTIONS]
     computation = Computation(bot.id, "preview", questions=len(past), **draft)
     request = {"questions": past, "phrasings": phrasings, "now_ms": services.clock()}
     return await services.part(Computations).run(bot, computation, before, after, **request)
