@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
@@ -98,11 +99,11 @@ def _read(file: dict[str, Any], data: bytes, site_files: "SiteFiles | None") -> 
     try:
         if site_files is not None:
             return site_files.read(file["kind"], data, file["name"], file["charset"])
-        parsed = parse(file["name"], data, file["language"], file["kind"])
-    except KnowledgeFileError as error:
-        return {"unit": error.unit, "faults": [(fault.line, fault.code, fault.facts) for fault in error.faults]}
+        return parse(file["name"], data, file["language"], file["kind"])._asdict()
+    except KnowledgeFileError as fault:
+        error = fault
     except MemoryError:
-        return {"unit": "line", "faults": [(1, "too_big", {})]}
+        error = single_fault(file["name"], "too_big")
     except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes
-        return {"unit": "line", "faults": [(1, "damaged", {"fault": type(fault).__name__})]}
-    return {"entries": parsed.entries, "synonyms": parsed.synonyms, "assumed": parsed.assumed}
+        error = single_fault(file["name"], "damaged", fault=type(fault).__name__)
+    return {"unit": error.unit, "faults": [asdict(fault) for fault in error.faults]}

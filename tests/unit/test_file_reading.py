@@ -124,7 +124,7 @@ def read(file, data, site_files):
     try:
         decode(file, data)
     except RuntimeError as fault:
-        return {{"unit": "line", "faults": [(1, "damaged", {{"fault": str(fault)}})]}}
+        return {{"unit": "line", "faults": [{{"line": 1, "code": "damaged", "facts": {{"fault": str(fault)}}}}]}}
 child._read = read
 """,
     )
@@ -192,7 +192,7 @@ def test_the_child_answers_a_line_a_file() -> None:
     child.answer({"files": files}, io.BytesIO(FAQ + b"alt: x"), written)
     first, second = map(json.loads, written.getvalue().splitlines())
     assert first["entries"][0][0] == "When are you open?"
-    assert second["faults"][0][0] == 1
+    assert second["faults"][0]["line"] == 1
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 

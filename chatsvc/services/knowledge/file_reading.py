@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -17,7 +16,6 @@ from typing import Any, NamedTuple, Self
 from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.knowledge_files import kind_of
-from chatsvc.domain.knowledge_files.parsed import FileFault, KnowledgeFileError
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 
@@ -57,12 +55,12 @@ class FileReader:
 
         Raises Refused with every fault of every file.
         """
-        results = self.results([GivenFile(name, data, kind_of(name, data), language=language) for name, data, language in files])
-        errors = [result for result in results if isinstance(result, KnowledgeFileError)]
-        if errors:
-            faults = [{"file": error.source, "unit": error.unit, **asdict(fault)} for error in errors for fault in error.faults]
+        given = [GivenFile(name, data, kind_of(name, data), language=language) for name, data, language in files]
+        results = [(file.name, result) for file, result in zip(given, self.results(given), strict=True)]
+        faults = [{"file": name, "unit": result["unit"], **fault} for name, result in results for fault in result.get("faults", ())]
+        if faults:
             raise refusals.files_invalid(faults=faults)
-        return [result for result in results if isinstance(result, dict)]
+        return [{"name": name, "entries": result["entries"], "synonyms": result["synonyms"]} for name, result in results]
 
     def close(self) -> None:
         """Kill the process. A `read` that is running in another thread then raises `reader_closed`."""
@@ -76,23 +74,22 @@ class FileReader:
         self.close()
         self._process.communicate()
 
-    def results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any] | KnowledgeFileError]:
-        """Read files, those of a website as `SiteFiles.read` (in file_reader) does. Return the content or the faults of each."""
-        results: list[dict[str, Any] | KnowledgeFileError] = []
+    def results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Read files, those of a website as `SiteFiles.read` (in file_reader) does. Return the content or the `faults` of each."""
+        results: list[dict[str, Any]] = []
         while len(results) < len(files):
-            rest = files[len(results) :]
-            lines, why = self._ask(rest, site)
+            lines, why = self._ask(files[len(results) :], site)
             if self._closed:
                 raise refusals.reader_closed()
-            results += [_result(file.name, json.loads(line)) for file, line in zip(rest, lines, strict=False)]
+            results += [_with_languages(json.loads(line)) for line in lines]
             if len(results) < len(files):
-                results.append(KnowledgeFileError(files[len(results)].name, [FileFault(1, why)]))
+                results.append(_fault(why))
             if len(results) < len(files):
                 try:
                     self._process = self._start()
                 except Refused:
                     # Root has become a user who may not execute the program: the file that ended the process is what to report.
-                    results += [KnowledgeFileError(file.name, [FileFault(1, "not_read")]) for file in files[len(results) :]]
+                    results += [_fault("not_read")] * (len(files) - len(results))
         return results
 
     def _ask(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None) -> tuple[list[bytes], str]:
@@ -135,18 +132,19 @@ def environment() -> dict[str, str]:
     return {**needed, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
 
 
-def _result(name: str, result: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
-    if "faults" in result:
-        return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in result["faults"]], result["unit"])
-    if "entries" not in result:
-        return result
-    if result["assumed"]:  # an English file is no Turkish one in a Turkish bot
+def _fault(code: str) -> dict[str, Any]:
+    return {"unit": "line", "faults": [{"line": 1, "code": code, "facts": {}}]}
+
+
+def _with_languages(result: dict[str, Any]) -> dict[str, Any]:
+    """Detect the languages of entries for which the file names none: an English file is no Turkish one in a Turkish bot."""
+    if result.get("assumed"):
         from chatsvc.language.language_detection import guess
 
         for entry in (result["entries"][index] for index in result["assumed"]):
             question, _, answer, language, *_ = entry
             entry[3] = guess(f"{question} {answer}") or language
-    return {"name": name, "entries": result["entries"], "synonyms": result["synonyms"]}
+    return result
 
 
 def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:

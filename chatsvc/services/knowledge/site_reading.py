@@ -211,7 +211,7 @@ class _Reading:
         def parse() -> list[dict[str, Any] | None]:
             with file_reading.FileReader() as reader:
                 background.on_abandonment(reader.close)
-                return [result if isinstance(result, dict) else None for result in reader.results(files, request)]
+                return [None if "faults" in result else result for result in reader.results(files, request)]
 
         return await self._services.site_readers.run(parse, self._account_id)
 
