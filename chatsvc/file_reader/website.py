@@ -54,15 +54,14 @@ class SiteFiles:
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._site = Site("", "", request["url"], request["include"], request["exclude"], 0, 0, review=False)
-        self._robots = Robots([(allowed, pattern) for allowed, pattern in request["rules"]])
-        self._left = request["links"]
+        self._robots = Robots(request["rules"])
+        self._most_links = request["links"]
         self._seen: set[str] = set()
 
     def read(self, kind: str, data: bytes, name: str, charset: str) -> dict[str, Any]:
         """Read one file. For a page, return its packed content, number of lines, and links, each with whether robots.txt allows it."""
         if kind == "robots":
-            robots = websites.parse_robots(data.decode("utf-8", "replace"))
-            return {"rules": robots.rules, "sitemaps": robots.sitemaps, "delay": robots.delay_s}
+            return websites.parse_robots(data.decode("utf-8", "replace"))._asdict()
         if kind == "sitemap":
             if data.startswith(_GZIP):
                 data = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, MOST_UNPACKED)
@@ -89,12 +88,11 @@ class SiteFiles:
         """Return the links to pages that belong to the site, each once in a request, and whether robots.txt allows it."""
         wanted: list[tuple[str, bool]] = []
         for link in links:
-            if self._left <= 0:
+            if len(self._seen) >= self._most_links:
                 break
             url = websites.page_address(self._site.url, link)
             if url and url not in self._seen and websites.is_wanted(self._site, url):
                 self._seen.add(url)
-                self._left -= 1
                 wanted.append((url, self._robots.allows(url)))
         return wanted
 

@@ -168,25 +168,18 @@ def change(
 
 def _unpacked(packed: bytes) -> list[Rows]:
     """Return the rows before and after a change."""
-    return [
-        Rows(
-            [
-                StoredEntry(number, Entry(*entry)._replace(alt=tuple(entry[2])), file, created_at)
-                for number, entry, file, created_at in entries
-            ],
-            [StoredSynonyms(tuple(words), source, file) for words, source, file in synonyms],
-        )
-        for entries, synonyms in json.loads(zlib.decompress(packed))
-    ]
+    versions = []
+    for entries, synonyms in json.loads(zlib.decompress(packed)):
+        rows = [StoredEntry(number, Entry(*entry)._replace(alt=tuple(entry[2])), *others) for number, entry, *others in entries]
+        versions.append(Rows(rows, [StoredSynonyms(tuple(words), *others) for words, *others in synonyms]))
+    return versions
 
 
-_SELECT = f"""
-    SELECT {_COLUMNS}, (SELECT u.id FROM knowledge_changes u WHERE u.number = c.undoes), c.number FROM knowledge_changes c
-"""
+_CHANGE = f"{_COLUMNS}, (SELECT u.id FROM knowledge_changes u WHERE u.number = c.undoes)"
 
 
 def _change(row: tuple[Any, ...]) -> KnowledgeChange:
-    change_id, changed_at, kind_of_actor, actor_id, actor_name, via, kind, title, before, after, undone, undoes = row
+    change_id, changed_at, kind_of_actor, actor_id, actor_name, via, kind, title, before, after, undone, undoes, _ = row
     origin = ChangeOrigin(change_id, changed_at, Actor(kind_of_actor, actor_id, actor_name), via)
     return KnowledgeChange(origin, kind, title, before, after, bool(undone), undoes)
 
@@ -194,18 +187,17 @@ def _change(row: tuple[Any, ...]) -> KnowledgeChange:
 @reads
 def page(connection: Connection, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
     """Read changes to a bot's knowledge with their numbers, newest first. Only changes older than the number `after` are read."""
-    rows = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?", (bot_id, after, limit))
-    return [(_change(row[:-1]), row[-1]) for row in rows]
+    sql = f"SELECT {_CHANGE}, c.number FROM knowledge_changes c WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?"
+    return [(_change(row), row[-1]) for row in connection.execute(sql, (bot_id, after, limit))]
 
 
 @reads
 def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent | None:
     """Read a change with the entries before and after it."""
-    row = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.id = ?", (bot_id, change_id)).fetchone()
-    if row is None:
+    sql = f"SELECT {_CHANGE}, c.replaced FROM knowledge_changes c WHERE c.bot_id = ? AND c.id = ?"
+    if (row := connection.execute(sql, (bot_id, change_id)).fetchone()) is None:
         return None
-    (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
-    return ChangeContent(_change(row[:-1]), *([entry_row.entry for entry_row in rows.entries] for rows in _unpacked(packed)))
+    return ChangeContent(_change(row), *([entry_row.entry for entry_row in rows.entries] for rows in _unpacked(row[-1])))
 
 
 @writes

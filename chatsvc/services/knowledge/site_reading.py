@@ -106,8 +106,7 @@ class _Reading:
         self._services, self._site, self._account_id = services, site, account_id
         self._known: dict[str, SitePage] = {}  # pages of earlier readings, and those that this one has read; without contents
         self._waiting: deque[str] = deque()
-        self._seen: set[str] = set()  # addresses that wait or were looked at
-        self._forbidden: set[str] = set()  # those of them that robots.txt forbids
+        self._seen: dict[str, bool] = {}  # addresses that wait or were looked at, and whether robots.txt allows them
         self._lines, self._text = websites.MOST_LINES, websites.MOST_CONTENT  # what is left of the budget
         self._done = self._failures = self._fetched = 0
         self._pause_s, self._next_at = PAUSE_S, 0.0
@@ -191,17 +190,15 @@ class _Reading:
             (rules,) = await self._parse([GivenFile(robots.url, robots.body, "robots")])
             if rules is None:
                 raise _ReadingFailed("robots_unavailable")
-            self._robots = Robots([(allowed, pattern) for allowed, pattern in rules["rules"]], rules["sitemaps"], rules["delay"])
+            self._robots = Robots(**rules)
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
 
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
         """Queue new links. Each is the address of a page, and whether robots.txt allows it."""
         for url, allowed in links:
             if url not in self._seen and len(self._seen) < websites.MOST_LINKS:
-                self._seen.add(url)
+                self._seen[url] = allowed
                 self._waiting.append(url)
-                if not allowed:
-                    self._forbidden.add(url)
 
     async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
         """Parse files in a child process. It returns at most as many links as the limit of the reading leaves."""
@@ -221,7 +218,7 @@ class _Reading:
         while self._waiting and self._done < most and self._fetched < 2 * most and self._lines > 0 and self._text > 0:
             url = self._waiting.popleft()
             known = self._known.get(url)
-            if url in self._forbidden:
+            if not self._seen[url]:
                 forbidden += 1
                 if forbidden <= _MOST_FORBIDDEN:
                     batch.append(SitePage(url, "skipped", "robots", read_at=self._site.started_at))
@@ -268,7 +265,7 @@ class _Reading:
         if (address := websites.page_address(self._site.url, answer.url)) != url:
             if not address or address in self._seen or not websites.is_wanted(self._site, address) or not self._robots.allows(address):
                 return SitePage(url, "skipped", "redirect", read_at=read_at), None
-            self._seen.add(address)
+            self._seen[address] = True
             url, known = address, self._known.get(address)
         if answer.status == 304 and known and validators:
             return _unchanged(known, read_at), None
