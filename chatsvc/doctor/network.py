@@ -13,7 +13,7 @@ from chatsvc.doctor import Finding, files
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
 from chatsvc.outbound.egress import client_context
-from chatsvc.outbound.own_addresses import own_addresses
+from chatsvc.outbound.resolver import own_addresses
 from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import validity
 

@@ -2,18 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc.domain.refusals import Refused
 
-
-class TokenQuestion(NamedTuple):
-    """A GET request with which a platform confirms a token: the path after its server's address, and the headers."""
-
-    path: str
-    headers: Mapping[str, str] = MappingProxyType({})
-
+# A GET request with which a platform confirms a token: the path after its server's address, and the headers.
+TokenQuestion = tuple[str, Mapping[str, str]]
 
 # Returns a setting as it is kept, None for "" where that removes it. Raises Refused.
 CheckSetting = Callable[[Any], object]

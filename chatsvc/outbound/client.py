@@ -22,10 +22,10 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from chatsvc import __version__
-from chatsvc.domain.addresses import UNKNOWN, Networks, Own, TargetRefused, check_address
+from chatsvc.domain.addresses import UNKNOWN, IPAddress, Networks, Own, TargetRefused, check_address, check_answers
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.resolver import LookupFailed, Resolve, SystemResolver, addresses_of, lookup
+from chatsvc.outbound.resolver import LookupFailed, Resolve, SystemResolver, addresses_of
 
 CONNECT_TIMEOUT_S = 10.0
 """Limit for a connection with its name lookup and TLS handshake, in seconds."""
@@ -65,7 +65,7 @@ class Guard:
         target = self.target(url)
         if egress.allowed:
             try:
-                await lookup(target, self.own, self.allowed, self.resolve)
+                await self._look_up(target)
             except LookupFailed as fault:
                 raise TargetRefused(str(fault), UNKNOWN) from None
         return target
@@ -73,7 +73,16 @@ class Guard:
     async def addresses(self, host: str, port: int) -> list[str]:
         """Look up a name and check each of its addresses; raises TargetRefused and LookupFailed."""
         target = check_url(f"{'http' if port == 80 else 'https'}://{host}:{port}/", self.own, self.allowed, plain=True)
-        return [str(address) for address in await lookup(target, self.own, self.allowed, self.resolve)]
+        return [str(address) for address in await self._look_up(target)]
+
+    async def _look_up(self, target: Target) -> tuple[IPAddress, ...]:
+        if target.address is not None:
+            return (target.address,)
+        try:
+            addresses = [ip_address(answer) for answer in await addresses_of(target.host, self.resolve)]
+        except ValueError:
+            raise TargetRefused(f"the name {target.host} has an address that is none", UNKNOWN) from None
+        return check_answers(target.host, addresses, target.port, self.own, self.allowed, inside_only=target.inside_only)
 
 
 class _Resolver(AbstractResolver):

@@ -120,11 +120,11 @@ async def check_token(egress: Egress, platform: str, url: str, question: TokenQu
 
     Return why the platform could not confirm it, or None if it did. Raises PlatformRefused.
     """
-    address = url.rstrip("/") + question.path
+    path, headers = question
     try:
         egress.check(platform)
         async with open_session(egress, platform, client_context()) as session:
-            response = await exchange(session, "GET", address, question.headers, most_bytes=_CHECK_BYTES, timeout_s=_CHECK_S)
+            response = await exchange(session, "GET", url.rstrip("/") + path, headers, most_bytes=_CHECK_BYTES, timeout_s=_CHECK_S)
     except EgressRefused:
         return "egress: none does not permit the connection"
     except FAULTS as fault:

@@ -1,14 +1,15 @@
-"""DNS lookups with a time limit, whose every address is checked against the guard's rules."""
+"""DNS lookups with a time limit, and the addresses of the service itself, which no webhook may reach."""
 
 import asyncio
+import contextlib
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
 
-from chatsvc.domain.addresses import UNKNOWN, IPAddress, Networks, Own, TargetRefused, check_answers
-from chatsvc.domain.targets import Target
+from chatsvc.domain.addresses import IPAddress, Own
 
 LOOKUP_S = 5.0
 MAX_LOOKUPS = 64
@@ -32,7 +33,7 @@ class SystemResolver:
         self._in_flight: dict[str, Future[list[str]]] = {}
 
     async def __call__(self, host: str) -> list[str]:
-        """Look up every address of `host`; raises OSError where it has none. lookup() bounds the time."""
+        """Look up every address of `host`; raises OSError where it has none. addresses_of() bounds the time."""
         answer = self._in_flight.get(host)
         if answer is None:
             if len(self._in_flight) >= MAX_LOOKUPS:
@@ -70,12 +71,34 @@ async def addresses_of(host: str, resolve: Resolve) -> list[str]:
     return list(dict.fromkeys(map(str, answers)))
 
 
-async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve) -> tuple[IPAddress, ...]:
-    """Look up the target's host and check each of its addresses; raises LookupFailed, and TargetRefused if an address is refused."""
-    if target.address is not None:
-        return (target.address,)
-    try:
-        addresses = [ip_address(answer) for answer in await addresses_of(target.host, resolve)]
-    except ValueError:
-        raise TargetRefused(f"the name {target.host} has an address that is none", UNKNOWN) from None
-    return check_answers(target.host, addresses, target.port, own, allowed, inside_only=target.inside_only)
+class MachineAddresses:
+    """Addresses of this machine, read from the kernel at each test of membership."""
+
+    def __contains__(self, address: object) -> bool:
+        """Report whether packets to `address` would stay on this machine; sends none."""
+        if not isinstance(address, IPAddress):
+            return False
+        family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                # A connected UDP socket gets the address from which it would send; to itself, a machine sends from the same one.
+                probe.connect((str(address), 9))
+                return ip_address(probe.getsockname()[0]) == address
+        except OSError:
+            return False  # no route
+
+
+def own_addresses(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
+    """Collect the service's own addresses. `listeners`: bound host and port of each; the host "" is every interface."""
+    bound: set[tuple[IPAddress, int]] = set()
+    for host, port in listeners:
+        addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        bound.update((ip_address(str(sockaddr[0]).partition("%")[0]), port) for *_, sockaddr in addresses)
+    url = urlsplit(public_url)
+    host = (url.hostname or "").removesuffix(".")
+    hosts = {host}
+    with contextlib.suppress(ValueError):
+        # The port distinguishes the service from a receiver on the same address.
+        bound.add((ip_address(host), url.port or (443 if url.scheme == "https" else 80)))
+        hosts = set()
+    return Own(frozenset(hosts), MachineAddresses(), frozenset(bound))

@@ -144,7 +144,7 @@ class Services:
 
     def _own_addresses(self) -> Own:
         """Collect the addresses of the service itself, which nothing that customers name may reach."""
-        from chatsvc.outbound.own_addresses import own_addresses
+        from chatsvc.outbound.resolver import own_addresses
 
         server = self.config.server
         listeners = [] if server.socket else [(server.host, self.own_port() or server.port)]

@@ -21,8 +21,7 @@ from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import MAX_CHARS, check_url
 from chatsvc.outbound.client import Guard
 from chatsvc.outbound.egress import Egress
-from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
-from chatsvc.outbound.resolver import SystemResolver, lookup
+from chatsvc.outbound.resolver import MachineAddresses, SystemResolver, own_addresses
 from chatsvc.outbound.webhook import WebhookSender
 
 OWN = Own(
@@ -299,8 +298,8 @@ async def test_a_name_server_that_never_answers_costs_its_time_out_and_64_thread
     release, started = threading.Event(), threading.active_count()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
     resolver = SystemResolver()
-    target = check_url("https://dead.example.net/", OWN, ())
-    results = await asyncio.gather(*(lookup(target, OWN, (), resolver) for _ in range(20)), return_exceptions=True)
+    guard = Guard(OWN, (), resolver)
+    results = await asyncio.gather(*(guard.addresses("dead.example.net", 443) for _ in range(20)), return_exceptions=True)
     assert {type(result).__name__ for result in results} == {"LookupFailed"}
     assert threading.active_count() <= started + 1
     waiting = [asyncio.create_task(resolver(f"{number}.example.net")) for number in range(63)]

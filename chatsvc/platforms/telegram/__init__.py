@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from chatsvc.domain import refusals
-from chatsvc.domain.platforms import Platform, TokenQuestion
+from chatsvc.domain.platforms import Platform
 
 NAME = "telegram"
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
@@ -27,7 +27,7 @@ TELEGRAM = Platform(
     NAME,
     "Telegram",
     _identity,
-    question=lambda _, token: TokenQuestion(f"/bot{token}/getMe"),
+    question=lambda _, token: (f"/bot{token}/getMe", {}),
     sender="chatsvc.platforms.telegram.client:sender",
     poller="chatsvc.platforms.telegram.pollers:TelegramPollers",
     examine="chatsvc.platforms.telegram.team_check:examine",

@@ -3,7 +3,7 @@
 import re
 
 from chatsvc.domain import refusals
-from chatsvc.domain.platforms import Platform, TokenQuestion, optional_text
+from chatsvc.domain.platforms import Platform, optional_text
 from chatsvc.domain.times import DAY_MS
 
 NAME = "whatsapp"
@@ -24,9 +24,7 @@ WHATSAPP = Platform(
     NAME,
     "WhatsApp",
     identity=lambda settings, _: str(settings["phone_number_id"]),
-    question=lambda identity, token: TokenQuestion(
-        f"/{identity}?fields=display_phone_number,verified_name", {"Authorization": f"Bearer {token}"}
-    ),
+    question=lambda identity, token: (f"/{identity}?fields=display_phone_number,verified_name", {"Authorization": f"Bearer {token}"}),
     sender="chatsvc.platforms.whatsapp.sender:WhatsAppSender",
     settings={"phone_number_id": _phone_number_id, "monthly_limit": _monthly_limit},
     required=("phone_number_id",),

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from chatsvc import background
@@ -18,7 +19,7 @@ STORE_PAUSE_S = 2.0
 AT_ONCE = 16
 OF_A_BOT = 2  # at once, so that one bot's dead model delays no other bot's turns
 RETRY_S = 10.0
-PAUSE_S = 0.02  # of a worker after each turn: visitors who write meanwhile come first
+PAUSE_S = 0.02  # of a bot after each turn: visitors who write meanwhile come first
 
 
 class ChannelAnswers:
@@ -68,35 +69,30 @@ async def settle_all(services: Services, *, at_least_s: float | None = None) -> 
     Turns under way are waited for. After the service has begun to stop, no turn is started.
     at_least_s: how old they have to be, None for any age.
     """
-    of_bots: dict[str, list[StoredMessage]] = {}
     until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else LAST
-    for message in await stored.pending(services.db, until):
-        of_bots.setdefault(message.bot_id, []).append(message)
-    slots = asyncio.Semaphore(AT_ONCE)
+    outages: list[StoreUnavailable] = []
+    slots, of_bots = asyncio.Semaphore(AT_ONCE), defaultdict[str, asyncio.Semaphore](lambda: asyncio.Semaphore(OF_A_BOT))
 
-    async def work(messages: Sequence[StoredMessage]) -> int:
-        settled = 0
-        for message in messages:
+    async def settle(message: StoredMessage) -> bool:
+        async with of_bots[message.bot_id]:
             async with slots:
-                if services.events.closed:
-                    break
+                if services.events.closed or outages:
+                    return False
                 try:
                     await channel_messages.answer(services, message)
-                    settled += 1
-                except StoreUnavailable:
-                    raise
+                except StoreUnavailable as outage:
+                    outages.append(outage)
+                    return False
                 except Exception:
                     # One turn that cannot be settled must not keep the others waiting.
                     log.exception("the turn of message %d of bot %s could not be settled", message.number, message.bot_id)
+                    return False
             await asyncio.sleep(PAUSE_S)
-        return settled
+            return True
 
-    workers = [work(messages[first::OF_A_BOT]) for messages in of_bots.values() for first in range(OF_A_BOT)]
-    results = await asyncio.gather(*workers, return_exceptions=True)
-    settled = sum(result for result in results if isinstance(result, int))
+    settled = (await asyncio.gather(*map(settle, await stored.pending(services.db, until)))).count(True)
     if settled:
         log.info("%d messages that waited for a reply at the last end of the service have been settled", settled)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
+    if outages:
+        raise outages[0]
     return settled
