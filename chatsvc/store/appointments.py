@@ -15,14 +15,10 @@ from chatsvc.store.channel_messages import NoticeSentence, addressed, say
 from chatsvc.store.database import Connection, reads, writes
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 
-MOST_OF_A_CALENDAR = 2000
-"""Appointments that a feed has."""
+MOST_OF_A_CALENDAR = 2000  # appointments of a feed
 # Statuses of a request whose appointment has this status: there is one status to set.
 _OF_APPOINTMENT = {"pending": "new", "confirmed": "done", "canceled": "dismissed", "done": "done"}
-_FIND = f"""
-    SELECT r.id FROM appointments a JOIN requests r ON r.number = a.request
-    WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("bot_id", "a.bot_id")}
-"""
+_FIND = f"SELECT id FROM requests WHERE number = (SELECT request FROM appointments WHERE id = ?2) AND {BOT_IN_SCOPE}"
 
 
 class AppointmentMove(NamedTuple):
@@ -70,15 +66,7 @@ def set_appointment(
     status = change.status if change.status != old.status else None
     kind = "move" if move else "status" if status else "refuse" if change.status and old.request.change else None
     if kind is not None:
-        day, clock, moment = move or (None, None, None)
-        connection.execute(
-            """
-            UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
-                appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at), updated_at = ?
-            WHERE number = ?
-            """,
-            (status, day, clock, moment, now, old.appointment_number),
-        )
+        captures.set_appointment(connection, old, now, status, *(move or (None, None, None)))
         if move and old.request.end_date:
             later = date.fromisoformat(move.date) - date.fromisoformat(old.appointment.date)
             values = (date.fromisoformat(old.request.end_date) + later).isoformat(), old.number
@@ -96,13 +84,12 @@ def set_appointment(
 def decide(
     connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str, announcement: Announcement | None
 ) -> bool:
-    """Accept or refuse the change that waits for the team, and tell the customer. Return False where nothing waits."""
-    if captures.change_request(connection, request_id, accounts, CaptureChange(), now) is None:
+    """Accept or refuse the change that waits for the team, and tell the customer. Return False if nothing waits."""
+    waits = f"SELECT change FROM requests WHERE id = ?2 AND change IS NOT NULL AND {BOT_IN_SCOPE}"
+    row = connection.execute(waits, (listed(accounts), request_id)).fetchone()
+    if row is None:
         return False
-    old = captures.state_of(connection, request_id)
-    if not old.request.change:
-        return False
-    change = json.loads(old.request.change)
+    old, change = captures.state_of(connection, request_id), json.loads(row[0])
     if accepts:
         captures.apply_change(connection, old, change, now, by)
     else:

@@ -162,14 +162,7 @@ def apply_change(connection: Connection, root: RecordState, change: Mapping[str,
         message = f"{message}\n{words}"
     # An appointment that is moved ends when the visitor says, or nobody knows when.
     ends = change if kind in ("move", "withdraw") else shapes.fields(root.request, "end_date", "end_time")
-    if root.appointment_number is not None:
-        connection.execute(
-            """
-            UPDATE appointments SET appointment_date = coalesce(?, appointment_date), appointment_time = coalesce(?, appointment_time),
-                appointment_at = coalesce(?, appointment_at), status = coalesce(?, status), updated_at = ? WHERE number = ?
-            """,
-            (change.get("date"), change.get("time"), change.get("at"), status, now, root.appointment_number),
-        )
+    set_appointment(connection, root, now, status, *map(change.get, ("date", "time", "at")))
     connection.execute(
         """
         UPDATE requests SET status = coalesce(?, status), visitor_name = coalesce(?, visitor_name),
@@ -182,6 +175,18 @@ def apply_change(connection: Connection, root: RecordState, change: Mapping[str,
     remember(connection, root.number, {"at": now, "by": by, "kind": kind, "before": root.state()})
 
 
+def set_appointment(connection: Connection, root: RecordState, now: int, *values: object) -> None:
+    """Set status, day, time and instant of an appointment within a unit. None leaves a value, and a request alone has none of them."""
+    connection.execute(
+        """
+        UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
+            appointment_time = coalesce(?, appointment_time), appointment_at = coalesce(?, appointment_at), updated_at = ?
+        WHERE number = ?
+        """,
+        (*values, now, root.appointment_number),
+    )
+
+
 def remember(connection: Connection, number: int, *entries: Json) -> None:
     """Add entries to the history of a request within a unit."""
     (history,) = connection.execute("SELECT history FROM requests WHERE number = ?", (number,)).fetchone()
@@ -192,7 +197,7 @@ def remember(connection: Connection, number: int, *entries: Json) -> None:
 
 
 def of_conversation(connection: Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
-    """The newest records of a conversation (its row number), oldest first."""
+    """Read the newest records of a conversation (its number) within a unit, oldest first."""
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
@@ -211,48 +216,41 @@ class CaptureChange(NamedTuple):
     assignee: str | None = None
 
 
-def change_request(
-    connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
-) -> int | None:
-    """Change a request of these accounts within a unit; return its number or None. A note is added to those before it, by `by`."""
-    former = connection.execute("SELECT note, history, updated_at FROM requests WHERE id = ?", (request_id,)).fetchone()
+def change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = "") -> bool:
+    """Change a request of these accounts within a unit, with `by` as the author of a note. Return False if there is no such request."""
     row = connection.execute(
-        f"""
-        UPDATE requests SET status = coalesce(?2, status),
-            note = CASE WHEN ?3 IS NULL THEN note WHEN ?3 = '' THEN NULL ELSE coalesce(note || '\n\n', '') || ?3 END,
-            assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
-        WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
-        """,
-        (listed(accounts), *change, now, request_id),
+        f"SELECT number, note, history, updated_at FROM requests WHERE id = ?2 AND {BOT_IN_SCOPE}", (listed(accounts), request_id)
     ).fetchone()
-    if row is not None and change.status not in (None, "new"):
-        settle_missed(connection, row[0])
-    if row is not None and change.note is not None:
-        old, text, old_at = former
-        entries = json.loads(text or '{"changes": []}')["changes"]
-        if change.note:
-            # A note of an earlier version has no author.
-            is_unsigned = old and all(entry["kind"] != NOTE for entry in entries)
-            unsigned = [{"at": old_at, "by": "", "kind": NOTE, "text": old}] if is_unsigned else []
-            remember(connection, row[0], *unsigned, {"at": now, "by": by, "kind": NOTE, "text": change.note})
-        else:
-            remaining = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
-            connection.execute("UPDATE requests SET history = ? WHERE number = ?", (remaining, row[0]))
-    return row[0] if row else None
+    if row is None:
+        return False
+    number, note, history, updated_at = row
+    connection.execute(
+        """
+        UPDATE requests SET status = coalesce(?1, status),
+            note = CASE WHEN ?2 IS NULL THEN note WHEN ?2 = '' THEN NULL ELSE coalesce(note || '\n\n', '') || ?2 END,
+            assignee = CASE WHEN ?3 IS NULL THEN assignee ELSE nullif(?3, '') END, updated_at = ?4
+        WHERE number = ?5
+        """,
+        (*change, now, number),
+    )
+    if change.status not in (None, "new"):
+        settle_missed(connection, number)
+    entries = json.loads(history)["changes"] if history else []
+    if change.note:
+        # A note of an earlier version has no author.
+        is_unsigned = note and all(entry["kind"] != NOTE for entry in entries)
+        unsigned = [{"at": updated_at, "by": "", "kind": NOTE, "text": note}] if is_unsigned else []
+        remember(connection, number, *unsigned, {"at": now, "by": by, "kind": NOTE, "text": change.note})
+    elif change.note is not None:
+        remaining = json.dumps({"changes": [entry for entry in entries if entry["kind"] != NOTE]}, ensure_ascii=False)
+        connection.execute("UPDATE requests SET history = ? WHERE number = ?", (remaining, number))
+    return True
+
+
+set_request = writes(change_request)
 
 
 def settle_missed(connection: Connection, number: int) -> None:
     """Clear `missed_at` of a request's conversation within a unit. `number` is the request's."""
     missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
     connection.execute(missed, (number,))
-
-
-@writes
-def set_request(
-    connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
-) -> Request | None:
-    """Change a request of these accounts (None for all); return None if there is none."""
-    number = change_request(connection, request_id, accounts, change, now, by)
-    if number is None:
-        return None
-    return Request(*connection.execute(f"SELECT {REQUEST} FROM requests r WHERE r.number = ?", (number,)).fetchone())

@@ -42,17 +42,16 @@ def add_note(connection: Connection, accounts: Accounts, conversation_id: str, a
 
 
 @writes
-def assign(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str | None) -> Conversation:
-    """Set the assignee of a conversation, None for nobody."""
-    return update(connection, owned(connection, accounts, conversation_id)[1], assignee=operator_id)
+def change(connection: Connection, accounts: Accounts, conversation_id: str, changes: Mapping[str, object]) -> Conversation:
+    """Write the columns named in `changes`: the assignee's id, the data of the visitor, or the times of a snooze."""
+    return update(connection, owned(connection, accounts, conversation_id)[1], **changes)
 
 
 @writes
-def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int | None, until: int | None) -> Conversation:
-    """Set a conversation aside until the time `until`, or as done if `until` is None. If `now` is None, open it again."""
+def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, now: int, until: int | None) -> Conversation:
+    """Set a conversation aside until the time `until`, or as done if `until` is None."""
     conversation, number = owned(connection, accounts, conversation_id)
-    since = None if now is None else max(now, conversation.last_message_at)
-    return update(connection, number, set_aside_at=since, set_aside_until=until)
+    return update(connection, number, set_aside_at=max(now, conversation.last_message_at), set_aside_until=until)
 
 
 async def wake(db: Database, now: int) -> None:
@@ -145,19 +144,15 @@ def saved_replies(connection: Connection, account_id: str) -> list[SavedReply]:
 @writes
 def put_reply(connection: Connection, account_id: str, reply: SavedReply, updated_at: int, most: int) -> bool:
     """Write a saved reply, in place of one of the same name. Return False if the account has `most` already."""
-    (others,) = connection.execute(
-        "SELECT count(*) FROM saved_replies WHERE account_id = ? AND name <> ?", (account_id, reply.name)
-    ).fetchone()
-    if others >= most:
-        return False
-    connection.execute(
+    written = connection.execute(
         """
-        INSERT INTO saved_replies (account_id, name, text, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
+        INSERT INTO saved_replies (account_id, name, text, created_at, updated_at) SELECT ?1, ?2, ?3, ?4, ?4
+        WHERE (SELECT count(*) FROM saved_replies WHERE account_id = ?1 AND name <> ?2) < ?5
         ON CONFLICT (account_id, name) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at
         """,
-        (account_id, *reply, updated_at),
+        (account_id, *reply, updated_at, most),
     )
-    return True
+    return written.rowcount == 1
 
 
 @writes
@@ -208,14 +203,6 @@ def of_people(connection: Connection, people: Sequence[Person], bot_id: str | No
     return [(Conversation(*row[:-1]), row[-1]) for row in rows]
 
 
-@writes
-def put_person(connection: Connection, accounts: Accounts, conversation_id: str, values: Mapping[str, str | None]) -> Person:
-    """Set "visitor_name", "visitor_email", "visitor_phone" and "visitor_note" of a conversation."""
-    _, number = owned(connection, accounts, conversation_id)
-    update(connection, number, **values)
-    return people_in(connection, [number])[number]
-
-
 MOST_OTHERS = 10
 _CHANNELS = ", ".join(map(repr, CHANNELS))
 
@@ -249,14 +236,12 @@ def view(
 ) -> ConversationView:
     """Read a conversation for an operator, around a message or before one (their ids), by default with the newest messages."""
     conversation, number = owned(connection, accounts, conversation_id)
-    below = LAST
-    of_id = "SELECT number FROM messages WHERE conversation = ? AND id = ?"
-    message = connection.execute(of_id, (number, around or before)).fetchone()
-    if message is not None and around is not None:
-        behind = "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?"
-        message = connection.execute(behind, (number, *message, limit // 2)).fetchone()
-    if message is not None:
-        (below,) = message
+    end = """
+        SELECT n.number FROM messages m CROSS JOIN messages n ON n.conversation = m.conversation AND n.number >= m.number
+        WHERE m.conversation = ? AND m.id = ? ORDER BY n.number LIMIT 1 OFFSET ?
+    """
+    message = connection.execute(end, (number, around or before, limit // 2 + 1 if around else 0)).fetchone()
+    below = message[0] if message else LAST
     rows = connection.execute(
         f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
         (number, below, limit + 1),

@@ -4,9 +4,10 @@ An answer of the group leads to its conversation by the digest of the notice's m
 conversation that is in none of them raises `conversation_not_found`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from chatsvc.domain import refusals
 from chatsvc.domain.models import BOT, OPERATOR, WAITING, Conversation, Message
 from chatsvc.domain.times import MINUTE_MS
 from chatsvc.store import day_counts, mail_notices
@@ -24,8 +25,12 @@ class Handler(NamedTuple):
     name: str
 
 
-# Decides on a change of the conversation as it is in the transaction; raises Refused.
-Check = Callable[[Conversation], None]
+def _check(conversation: Conversation, handler: Handler, *, yes: bool) -> None:
+    """Raise `conversation_taken` if another person has the conversation, unless `yes` is true. A local user is known by name."""
+    holder = Handler(conversation.operator_id, conversation.operator_name or "")
+    is_own = holder == handler if handler.id is None else holder.id == handler.id
+    if conversation.handling == OPERATOR and not is_own and not yes:
+        raise refusals.conversation_taken(conversation=conversation.id, operator=holder.name or "?")
 
 
 def _take(connection: Connection, conversation: Conversation, number: int, taken_at: int, handler: Handler) -> Conversation:
@@ -44,11 +49,11 @@ def _free(connection: Connection, number: int, **changes: object) -> Conversatio
 
 
 @writes
-def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, taken_at: int, check: Check) -> Conversation:
-    """Give a conversation to a person."""
+def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, now: int, *, yes: bool) -> Conversation:
+    """Give a conversation to a person. Raise `conversation_taken` if another one has it, unless `yes` is true."""
     conversation, number = owned(connection, accounts, conversation_id)
-    check(conversation)
-    return _take(connection, conversation, number, taken_at, handler)
+    _check(conversation, handler, yes=yes)
+    return _take(connection, conversation, number, now, handler)
 
 
 class AlreadyWritten(Exception):
@@ -68,16 +73,17 @@ def reply(
     accounts: Accounts,
     conversation_id: str,
     sentence: NoticeSentence,
-    handler: Callable[[Conversation], Handler],
+    handler: Handler,
     key: bytes | None = None,
     mail_to: str | None = None,
     *,
+    yes: bool = False,
     takes: bool = True,
 ) -> OperatorMessage:
-    """Store a person's message, which takes the conversation unless `takes` is False.
+    """Store a person's message, which takes the conversation unless `takes` is False; see `take` for `yes`.
 
-    `handler` returns the author for the conversation as it is, and may refuse. `key` is the digest that recognises the message; raises
-    AlreadyWritten. `mail_to` is the address to which it goes by mail where the visitor does not read it.
+    A local user writes in the name of the operator who has the conversation. `key` is the digest that recognises the message; raises
+    AlreadyWritten. The message is mailed to `mail_to` if the visitor does not read it.
     """
     conversation, number = owned(connection, accounts, conversation_id)
     if key is not None:
@@ -85,35 +91,40 @@ def reply(
             raise AlreadyWritten
         values = key, conversation.chatbot_id, sentence.created_at
         connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
-    who = handler(conversation)
+    if handler.id is None and conversation.handling == OPERATOR and takes and not yes:
+        handler = Handler(conversation.operator_id, conversation.operator_name or handler.name)
+    else:
+        _check(conversation, handler, yes=yes or not takes)
     delivery = None if conversation.channel == "api" else sentence.delivery
-    written = say(connection, number, sentence._replace(delivery=delivery), OPERATOR, who.name)
-    day_counts.note_response(connection, number, sentence.created_at, who.id)
+    written = say(connection, number, sentence._replace(delivery=delivery), OPERATOR, handler.name)
+    day_counts.note_response(connection, number, sentence.created_at, handler.id)
     if mail_to is not None:
         mail_notices.note_answer(connection, conversation.chatbot_id, number, mail_to, sentence.created_at)
     message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (written,)).fetchone()
-    return OperatorMessage(_take(connection, conversation, number, sentence.created_at, who) if takes else conversation, Message(*message))
+    if takes:
+        conversation = _take(connection, conversation, number, sentence.created_at, handler)
+    return OperatorMessage(conversation, Message(*message))
 
 
 @writes
 def release(
-    connection: Connection, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], NoticeSentence | None]
+    connection: Connection, accounts: Accounts, conversation_id: str, sentence: NoticeSentence | None, handler: Handler, *, yes: bool
 ) -> Conversation:
-    """Give a conversation back to the bot, with one notice. `notice` makes it for the conversation as it is, and may refuse."""
+    """Give a conversation back to the bot, on a channel with a sentence. An operator returns another one's only if `yes` is true."""
     conversation, number = owned(connection, accounts, conversation_id)
     if conversation.handling == BOT:
         return conversation
-    sentence = notice(conversation)
+    _check(conversation, handler, yes=yes or handler.id is None)
     if conversation.channel != "api" and sentence is not None:
         say(connection, number, sentence)
     return _free(connection, number)
 
 
 @writes
-def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, check: Check) -> Conversation:
-    """Set a conversation aside as done. Its visitor does not wait any more, and no operator has it."""
+def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, handler: Handler) -> Conversation:
+    """Set a conversation aside as done, unless another operator than `handler` has it. The bot handles it from then on."""
     conversation, number = owned(connection, accounts, conversation_id)
-    check(conversation)
+    _check(conversation, handler, yes=handler.id is None)
     return _free(connection, number, set_aside_at=max(settled_at, conversation.last_message_at), set_aside_until=None)
 
 
@@ -122,17 +133,9 @@ _LAST_WORDS = """
 """
 
 
-class Overdue(NamedTuple):
-    """A conversation that waits for an operator, with the visitor's last words. Nobody came, or the operator has been silent."""
-
-    account_id: str
-    conversation: Conversation
-    words: str
-
-
 @reads
-def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
-    """List conversations that have waited as long as their bots' settings say. Or whose operators were silent for so long."""
+def overdue(connection: Connection, now: int, limit: int) -> list[tuple[str, str, Conversation]]:
+    """List conversations to which nobody came in time, or whose operators fell silent: account, last words of the visitor, conversation."""
     rows = connection.execute(
         f"""
         SELECT c.account_id, {_LAST_WORDS}, {OF_A_PAGE}
@@ -143,7 +146,7 @@ def overdue(connection: Connection, now: int, limit: int) -> list[Overdue]:
         """,
         (now, limit),
     )
-    return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
+    return [(account_id, words, Conversation(*conversation)) for account_id, words, *conversation in rows]
 
 
 @writes
@@ -167,7 +170,7 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
 
 
 class TeamNotice(NamedTuple):
-    """A visitor who waits and of whom the team was not told. `words` are the last ones; `bot` and `language` are the bot's."""
+    """A visitor who waits and of whom the team was not told, with the last words. `bot` and `language` are those of the bot."""
 
     conversation: int
     since: int
@@ -181,7 +184,7 @@ class TeamNotice(NamedTuple):
 
 @reads
 def untold(connection: Connection, limit: int) -> list[TeamNotice]:
-    """List visitors who wait and of whom the team was not told. Oldest first."""
+    """List the visitors who wait and of whom the team was not told, those who have waited longest first."""
     rows = connection.execute(
         f"""
         SELECT c.number, c.handling_since, c.id, c.account_id, c.channel, {_LAST_WORDS}, b.name, b.language
@@ -198,7 +201,7 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
 
 @writes
 def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
-    """Write that the team was told by one message. Nothing for visitors who were erased meanwhile."""
+    """Store that the team was told of visitors by one message. Visitors who were erased meanwhile are left out."""
     insert = """
         INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
         ON CONFLICT DO NOTHING

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import Role
 from chatsvc.domain.mails import INVITATION
 from chatsvc.domain.operators import ROLES, Operator, UsableLink
@@ -25,14 +26,6 @@ COLUMNS = f"""
     o.updated_at, {_ROLES}
 """
 _FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
-
-
-class LastAdministrator(Exception):
-    """Raised when a change would leave the installation without an administrator."""
-
-
-class EmailTaken(Exception):
-    """Raised when there is an operator with the e-mail address."""
 
 
 class Credentials(NamedTuple):
@@ -89,10 +82,7 @@ def credentials(connection: Connection, operator_id: str) -> Credentials | None:
     row = connection.execute(
         "SELECT password, totp, totp_offered, totp_used, known_networks FROM operators WHERE id = ?", (operator_id,)
     ).fetchone()
-    if row is None:
-        return None
-    password, totp, totp_offered, totp_used, networks = row
-    return Credentials(password, totp, totp_offered, totp_used, json.loads(networks))
+    return Credentials(*row)._replace(known_networks=json.loads(row[4])) if row else None
 
 
 @reads
@@ -112,8 +102,8 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 
 @writes
-def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> None:
-    """Write a new operator with roles and set-up link, and invite by mail where that is set up; raises EmailTaken."""
+def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> bool:
+    """Write a new operator with roles and set-up link, and an invitation to mail. Return False if the e-mail address is taken."""
     o = operator
     inserted = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
@@ -121,22 +111,24 @@ def create(connection: Connection, operator: Operator, link: SetupLink, sends_ma
         (o.id, o.email, o.name, o.language, o.admin, json.dumps(o.notices), o.created_at, o.updated_at),
     )
     if not inserted.rowcount:
-        raise EmailTaken
+        return False
     _put_roles(connection, o.id, o.roles)
     _put_link(connection, o.id, link)
     if sends_mail:
         mail_notices.note_link(connection, INVITATION, o.email, o.created_at)
+    return True
 
 
 @writes
 def change(connection: Connection, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
-    """Write the fields named in `changes` and the given roles; None takes a role away. Raises LastAdministrator."""
+    """Write the fields named in `changes` and the given roles; None takes a role away. Raise `last_administrator`."""
     assignments = assign(changes, CHANGEABLE)
     connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
     _put_roles(connection, operator_id, roles)
-    if changes.get("admin") is False:
-        _check_administrator(connection)
-    return find_in(connection, operator_id)
+    operator = find_in(connection, operator_id)
+    if operator and changes.get("admin") is False:
+        _check_administrator(connection, operator.email)
+    return operator
 
 
 @writes
@@ -161,13 +153,13 @@ of_link = reads(link_in)
 
 @writes
 def remove(connection: Connection, operator_id: str) -> bool:
-    """Delete an operator with sessions, links and roles; raises LastAdministrator. Returns False if there is none."""
+    """Delete an operator with sessions, links and roles; return False if there is none. Raise `last_administrator`."""
     for table in ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails", "conversation_views"):
         connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
-    gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
-    if gone and gone[0]:
-        _check_administrator(connection)
-    return gone is not None
+    row = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin, email", (operator_id,)).fetchone()
+    if row and row[0]:
+        _check_administrator(connection, row[1])
+    return row is not None
 
 
 def _put_roles(connection: Connection, operator_id: str, roles: Mapping[str, Role | None]) -> None:
@@ -190,6 +182,6 @@ def insert_link(connection: Connection, operator_id: str, link: SetupLink) -> No
     connection.execute("INSERT INTO operator_links (digest, operator_id, created_at, expires_at, mailed) VALUES (?, ?, ?, ?, ?)", values)
 
 
-def _check_administrator(connection: Connection) -> None:
+def _check_administrator(connection: Connection, email: str) -> None:
     if connection.execute("SELECT 1 FROM operators WHERE admin = 1 LIMIT 1").fetchone() is None:
-        raise LastAdministrator
+        raise refusals.last_administrator(email=email)

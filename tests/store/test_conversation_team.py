@@ -98,7 +98,7 @@ async def test_a_row_has_the_last_words_and_the_assignee(db: Database) -> None:
 async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
     ids = await written(db, 4)
     for visitor in ("v0", "v2", "v3"):
-        assert await conversation_team.assign(db, ["account"], ids[visitor], "ada")
+        assert await conversation_team.change(db, ["account"], ids[visitor], {"assignee": "ada"})
     taken = "UPDATE conversations SET handling = 'operator', handling_since = 5, operator_id = 'ada' WHERE id IN (?, ?)"
     await db.write(lambda connection: connection.execute(taken, (ids["v1"], ids["v2"])).rowcount)
     assert await visitors(db, status="mine", operator_id="ada") == ["v3", "v2", "v1", "v0"]
@@ -107,7 +107,7 @@ async def test_mine_are_assigned_or_taken_ones_once_each(db: Database) -> None:
     with patch.object(search_queries, "STEPS", (1, 1)):
         assert await visitors(db, operator_id="ada", **sought) == ["v3", "v2", "v1", "v0"]
     assert await visitors(db, operator_id="selin", **sought) == []
-    assert await conversation_team.assign(db, ["account"], ids["v3"], None)
+    assert await conversation_team.change(db, ["account"], ids["v3"], {"assignee": None})
     assert await visitors(db, status="mine", operator_id="ada", channel="api") == ["v2", "v1", "v0"]
     assert await visitors(db, status="operator") == ["v2", "v1"]
 
@@ -146,7 +146,7 @@ async def test_labels_are_filtered_with_a_status_and_words(db: Database) -> None
     for visitor, labels in (("v0", ["b", "vip"]), ("v1", ["b"])):
         assert await conversation_team.put_labels(db, ["account"], ids[visitor], lambda _, labels=labels: labels)  # type: ignore[misc]
     assert await conversation_team.labels(db, "account") == ["b", "vip"]
-    await conversation_team.assign(db, ["account"], ids["v0"], "ada")
+    await conversation_team.change(db, ["account"], ids["v0"], {"assignee": "ada"})
     await conversation_team.set_aside(db, ["account"], ids["v1"], START + 50, None)
     terms = [Term("helmet")]
     chosen: tuple[tuple[dict[str, object], list[str]], ...] = (
@@ -186,12 +186,11 @@ async def test_notes_and_views_go_with_the_visitor_and_views_with_the_operator(d
 
 
 OPERATIONS: list[Callable[[Database, str], Awaitable[object]]] = [
-    lambda db, key: conversation_team.assign(db, ["other"], key, None),
+    lambda db, key: conversation_team.change(db, ["other"], key, {"assignee": None}),
     lambda db, key: conversation_team.set_aside(db, ["other"], key, START, None),
     lambda db, key: conversation_team.put_labels(db, ["other"], key, lambda labels: labels),
     lambda db, key: conversation_team.add_note(db, ["other"], key, "Ada", "x", START),
     lambda db, key: conversation_team.see(db, ["other"], key, "ada", 7),
-    lambda db, key: conversation_team.put_person(db, ["other"], key, {"visitor_name": None}),
     lambda db, key: conversation_team.view(db, ["other"], key, 20, "ada"),
 ]
 

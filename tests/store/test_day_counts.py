@@ -47,7 +47,7 @@ async def wait(db: Database, at: int) -> str:
 
 async def answer(db: Database, conversation: str, at: int) -> None:
     """Let a person write to a visitor."""
-    assert await handling.reply(db, None, conversation, NoticeSentence("Hello!", at, None), lambda _: ECE)
+    assert await handling.reply(db, None, conversation, NoticeSentence("Hello!", at, None), ECE)
 
 
 async def test_exchanges_captures_and_questions_are_counted_by_day_and_bot(db: Database) -> None:
@@ -78,8 +78,8 @@ async def test_days_are_those_of_the_clock_where_the_bot_is(db: Database, hour: 
 async def test_a_visitor_to_whom_nobody_comes_is_counted(db: Database) -> None:
     await furnish(db)
     await wait(db, START)
-    for overdue in await handling.overdue(db, START + DAY_MS, 10):
-        assert await handling.give_back(db, overdue.conversation, NoticeSentence("Nobody is here.", START, None))
+    for _, _, overdue in await handling.overdue(db, START + DAY_MS, 10):
+        assert await handling.give_back(db, overdue, NoticeSentence("Nobody is here.", START, None))
     assert (await of_days(db)).rows[TODAY, "bot"].missed == 1
 
 
@@ -99,15 +99,15 @@ async def test_a_thumb_that_turns_is_counted_once(db: Database, path: Path) -> N
 async def test_a_hand_over_and_the_first_words_of_a_person_are_counted_once(db: Database) -> None:
     await furnish(db)
     waits = await wait(db, START)
-    assert await handling.take(db, None, waits, ECE, START + 20_000, lambda _: None)
+    assert await handling.take(db, None, waits, ECE, START + 20_000, yes=False)
     await answer(db, waits, START + 90_000)
     await answer(db, waits, START + 400_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (1, {"90 operator": 1})
     # Given back before anybody wrote, then taken without having been waited for.
-    assert await handling.release(db, None, waits, lambda _: None)
+    assert await handling.release(db, None, waits, None, ECE, yes=False)
     await wait(db, START + 500_000)
-    assert await handling.release(db, None, waits, lambda _: None)
+    assert await handling.release(db, None, waits, None, ECE, yes=False)
     await answer(db, waits, START + 900_000)
     counts = await of_days(db)
     assert (counts.rows[TODAY, "bot"].handed_over, counts.responses) == (3, {"90 operator": 1})

@@ -55,10 +55,8 @@ async def set_appointment(
     move = _move(services, bot, item.appointment, date, time) if moves else None
     is_decision = move is not None or change.status is not None
     announcement = await _announcement(services, caller, bot, item, tell, text) if is_decision else None
-    by = caller.actor.name or ""
-    await stored.set_appointment(
-        services.db, appointment, caller.scope.accounts, change, services.clock(), by, move=move, announcement=announcement
-    )
+    by, now = caller.actor.name or "", services.clock()
+    await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, now, by, move, announcement)
     services.events.notify((item.bot_id, item.channel, item.user_id))
     return await find(services, caller, record=appointment)
 
@@ -83,12 +81,10 @@ async def set_request(
             status = "confirmed"
         if status != "pending" or not (item.appointment.status == "pending" or item.request.open_change):
             await set_appointment(services, caller, appointment=item.appointment.id, status=status)
-    changed = await stored_captures.set_request(
-        services.db, request, caller.scope.accounts, change, services.clock(), caller.actor.name or ""
-    )
-    if changed is None:
+    by = caller.actor.name or ""
+    if not await stored_captures.set_request(services.db, request, caller.scope.accounts, change, services.clock(), by):
         raise refusals.request_not_found(request=request)
-    return changed
+    return (await find(services, caller, record=request)).request
 
 
 async def decide(

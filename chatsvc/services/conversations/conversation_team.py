@@ -49,7 +49,7 @@ async def assign(services: Services, caller: Caller, *, conversation: str, email
         raise refusals.operator_not_found(email=email)
     if role is not None and role < Role.EDITOR:
         raise refusals.operator_without_role(email=email, role="editor")
-    assigned = await stored.assign(services.db, caller.scope.accounts, conversation, operator.id if operator else None)
+    assigned = await stored.change(services.db, caller.scope.accounts, conversation, {"assignee": operator.id if operator else None})
     return AssignedConversation(assigned, operator.email if operator else None)
 
 
@@ -63,7 +63,7 @@ async def snooze(services: Services, caller: Caller, *, conversation: str, until
 
 async def reopen(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """End the snooze of a conversation."""
-    return await stored.set_aside(services.db, caller.scope.accounts, conversation, None, None)
+    return await stored.change(services.db, caller.scope.accounts, conversation, {"set_aside_at": None, "set_aside_until": None})
 
 
 async def label(services: Services, caller: Caller, *, conversation: str, add: str = "", remove: str = "") -> Conversation:
@@ -191,7 +191,7 @@ def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
 
 async def put_person(
     services: Services, caller: Caller, *, conversation: str, name: str = "", email: str = "", phone: str = "", note: str = ""
-) -> Person:
+) -> Conversation:
     """Set name, contact data and note of a visitor; an empty text removes the value. Raise Refused for unfit values."""
     country = (await resolve(services, caller, conversation))[2].country
     faults, values = Faults(), dict[str, str | None]()
@@ -204,4 +204,4 @@ async def put_person(
     with faults:
         values["visitor_note"] = accounts.long_text(note, "note", MOST_NOTE_ON_PERSON) if note.strip() else None
     faults.refuse()
-    return await stored.put_person(services.db, caller.scope.accounts, conversation, values)
+    return await stored.change(services.db, caller.scope.accounts, conversation, values)

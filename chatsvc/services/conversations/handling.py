@@ -5,8 +5,7 @@ from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
 from chatsvc.domain.mails import STOPPED
-from chatsvc.domain.models import OPERATOR, WAITING, Account, Bot, Conversation
-from chatsvc.domain.refusals import Refused
+from chatsvc.domain.models import WAITING, Account, Bot, Conversation
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations.conversations import resolve
 from chatsvc.services.messages import channel_messages, messages, visitor_addresses
@@ -25,13 +24,7 @@ _BATCH = 100  # overdue conversations returned at a time
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
     """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
     handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account, email)
-
-    def check(current: Conversation) -> None:
-        if _is_anothers(current, handler) and not yes:
-            raise _taken(current)
-
-    taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check)
-    return _changed(services, taken)
+    return _changed(services, await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), yes=yes))
 
 
 async def reply(
@@ -43,21 +36,13 @@ async def reply(
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     before, state, _ = await resolve(services, caller, conversation)
-    own = await handler_of(services, caller, state.account)
+    handler = await handler_of(services, caller, state.account)
     await check_writable(services, before)
-
-    def handler(current: Conversation) -> Handler:
-        if yes or not takes or not _is_anothers(current, own):
-            return own
-        if own.id is None:
-            return Handler(current.operator_id, current.operator_name or own.name)
-        raise _taken(current)
-
     notice = NoticeSentence(text, services.clock(), "queued")
     address = await visitor_addresses.to_mail(services, caller, conversation)
     # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
     mail_to = address.address if address and address.refusal != STOPPED else None
-    message = await stored.reply(services.db, caller.scope.accounts, conversation, notice, handler, key, mail_to, takes=takes)
+    message = await stored.reply(services.db, caller.scope.accounts, conversation, notice, handler, key, mail_to, yes=yes, takes=takes)
     _changed(services, message.conversation)
     return message
 
@@ -71,27 +56,14 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
     until = await writable_until(services, before)
     is_writable = until is None or services.clock() < until
     sentence = await _notice(services, bot, before, "") if is_writable else None
-    own = await handler_of(services, caller, state.account)
-
-    def notice(current: Conversation) -> NoticeSentence | None:
-        if own.id is not None and _is_anothers(current, own) and not yes:
-            raise _taken(current)
-        return sentence
-
-    released = await stored.release(services.db, caller.scope.accounts, conversation, notice)
-    return _changed(services, released)
+    handler = await handler_of(services, caller, state.account)
+    return _changed(services, await stored.release(services.db, caller.scope.accounts, conversation, sentence, handler, yes=yes))
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
     """Mark a conversation as done: it no longer counts as missed, and the bot handles it again without a message to the visitor."""
-    own = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account)
-
-    def check(current: Conversation) -> None:
-        if own.id is not None and _is_anothers(current, own):
-            raise _taken(current)
-
-    settled = await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), check)
-    return _changed(services, settled)
+    handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account)
+    return _changed(services, await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), handler))
 
 
 async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
@@ -106,7 +78,7 @@ async def return_overdue(services: Services) -> int:
     """Return conversations to the bot where nobody came or the operator fell silent, and open those set aside. Return how many."""
     await conversation_team.wake(services.db, services.clock())
     overdue = await stored.overdue(services.db, services.clock(), _BATCH)
-    for account_id, conversation, last_words in overdue:
+    for account_id, last_words, conversation in overdue:
         bot = await services.account_cache.bot(account_id, conversation.chatbot_id)
         if bot is None:
             continue
@@ -153,20 +125,18 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
 async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
     """Return the operator with this e-mail address, or the caller, for a conversation. Visitors see the name, else the account's."""
     actor = caller.actor
-    if email is not None:
-        operator = await operators.find(services, caller, email)
-        if actor.kind == "operator" and actor.id != operator.id:
-            raise refusals.forbidden(operation="conversation.take", role="administrator")
-        role = operator.scope.role(account.id)
-        if role is None or role < Role.EDITOR:
-            raise refusals.operator_without_role(email=email, role="editor")
-        operator_id, name = operator.id, operator.name
-    elif actor.kind == "operator":
-        own = await stored_operators.find_by_id(services.db, actor.id)
-        operator_id, name = actor.id, own.name if own else None
-    else:
-        return Handler(None, actor.name or f"uid {actor.id}")
-    return Handler(operator_id, account.name if name is None else name)
+    if email is None:
+        if actor.kind != "operator":
+            return Handler(None, actor.name or f"uid {actor.id}")
+        operator = await stored_operators.find_by_id(services.db, actor.id)
+        return Handler(actor.id, account.name if operator is None or operator.name is None else operator.name)
+    operator = await operators.find(services, caller, email)
+    if actor.kind == "operator" and actor.id != operator.id:
+        raise refusals.forbidden(operation="conversation.take", role="administrator")
+    role = operator.scope.role(account.id)
+    if role is None or role < Role.EDITOR:
+        raise refusals.operator_without_role(email=email, role="editor")
+    return Handler(operator.id, account.name if operator.name is None else operator.name)
 
 
 async def check_writable(services: Services, conversation: Conversation) -> None:
@@ -192,18 +162,6 @@ async def writable_until(services: Services, conversation: Conversation) -> int 
     if platform is None or platform.window_ms is None:
         return None
     return (await platforms.last_word_at(services.db, conversation.id) or 0) + platform.window_ms
-
-
-def _is_anothers(conversation: Conversation, handler: Handler) -> bool:
-    if conversation.handling != OPERATOR:
-        return False
-    if handler.id is None:
-        return (conversation.operator_id, conversation.operator_name) != handler
-    return conversation.operator_id != handler.id
-
-
-def _taken(conversation: Conversation) -> Refused:
-    return refusals.conversation_taken(conversation=conversation.id, operator=conversation.operator_name or "?")
 
 
 def _changed(services: Services, conversation: Conversation) -> Conversation:

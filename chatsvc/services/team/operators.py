@@ -21,7 +21,7 @@ from chatsvc.services.team.credentials import own
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions
-from chatsvc.store.operators import EmailTaken, LastAdministrator, SetupLink
+from chatsvc.store.operators import SetupLink
 
 # Checks of the settings that operators may change of themselves.
 _OWN_SETTINGS: Mapping[str, Callable[[Any], object]] = {
@@ -59,30 +59,28 @@ async def add(
     roles = await _roles(services, caller, account, role)
     if not admin and not roles:
         raise refusals.role_missing(roles=list(operators.ROLES))
-    now = services.clock()
+    now, held = services.clock(), {account_id: role for account_id, role in roles.items() if role}
     operator = Operator(
-        id=str(uuid.uuid4()),
-        email=email,
-        name=name,
-        language=language,
-        timezone=None,
-        admin=admin,
-        notices=(),
+        str(uuid.uuid4()),
+        email,
+        name,
+        language,
+        None,
+        admin,
+        (),
         is_set_up=False,
         second_factor=False,
         created_at=now,
         updated_at=now,
-        roles={account_id: role for account_id, role in roles.items() if role},
+        roles=held,
     )
     address, link = _new_link(services)
-    try:
-        await stored.create(services.db, operator, link, services.sends_mail and services.config.server.dashboard)
-    except EmailTaken:
+    if not await stored.create(services.db, operator, link, services.sends_mail and services.config.server.dashboard):
         # E-mail addresses are not proven: an owner could make another account's operator with a password of his or her own choice.
         there = await stored.find(services.db, email)
         if there is not None and not _is_visible(caller, there):
-            raise refusals.operator_shared(email=email) from None
-        raise refusals.operator_exists(email=email) from None
+            raise refusals.operator_shared(email=email)
+        raise refusals.operator_exists(email=email)
     return NewOperator(operator, address, link.expires_at)
 
 
@@ -128,10 +126,7 @@ async def change(
             raise refusals.notice_for_owners(email=operator.email, notice=OF_OWNERS)
     if not changes and not roles:
         raise refusals.nothing_to_change()
-    try:
-        changed = await stored.change(services.db, operator.id, {**changes, "updated_at": services.clock()}, roles)
-    except LastAdministrator:
-        raise refusals.last_administrator(email=operator.email) from None
+    changed = await stored.change(services.db, operator.id, {**changes, "updated_at": services.clock()}, roles)
     if changed is None:
         raise refusals.operator_not_found(email=email)
     shown = _shown(caller, changed)
@@ -159,25 +154,14 @@ async def sessions(services: Services, caller: Caller, *, email: str) -> list[Op
 async def remove(services: Services, caller: Caller, *, email: str) -> Operator:
     """Remove an operator with all sessions; raises `last_administrator`."""
     operator = await _find_whole(services, caller, email)
-    try:
-        removed = await stored.remove(services.db, operator.id)
-    except LastAdministrator:
-        raise refusals.last_administrator(email=operator.email) from None
-    if not removed:
+    if not await stored.remove(services.db, operator.id):
         raise refusals.operator_not_found(email=email)
     return _shown(caller, operator)
 
 
 async def set_own(services: Services, caller: Caller, *, language: str | None = None, timezone: str | None = None) -> Operator | Unchanged:
-    """Change the language or the time zone of the operator who calls; "" removes the time zone. Raises `session_needed`."""
-    operator, given = (await own(services, caller)).operator, {"language": language, "timezone": timezone}
-    values = {name: _OWN_SETTINGS[name](value) for name, value in given.items() if value is not None}
-    if all(getattr(operator, name) == value for name, value in values.items()):
-        return Unchanged(operator)
-    changed = await stored.change(services.db, operator.id, {**values, "updated_at": services.clock()}, {})
-    if changed is None:
-        raise refusals.session_needed()
-    return changed
+    """Change the language or the time zone of the operator who calls; "" removes the time zone. Raise `session_needed`."""
+    return await change(services, caller, email=(await own(services, caller)).operator.email, language=language, timezone=timezone)
 
 
 async def any_exists(services: Services) -> bool:
@@ -193,7 +177,7 @@ async def find(services: Services, caller: Caller, email: str) -> Operator:
 
 
 async def _find_whole(services: Services, caller: Caller, email: str) -> Operator:
-    """Find an operator of whom the caller manages all accounts; raises `operator_shared` as well."""
+    """Find an operator of whom the caller manages all accounts. Raise `operator_not_found` and `operator_shared`."""
     operator = await find(services, caller, email)
     _check_whole(caller, operator)
     return operator
