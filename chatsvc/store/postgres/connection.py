@@ -4,6 +4,7 @@ SQL is translated by store/postgres/dialect.py.
 """
 
 import os
+import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -172,6 +173,12 @@ class PostgresConnection:
     def is_usable(self) -> bool:
         """Whether the connection still stands."""
         return not self.driver.closed
+
+    def was_cut(self) -> bool:
+        """Report whether the server has ended the session since its last statement: it sends nothing else to a session that is idle."""
+        idle = select.poll()
+        idle.register(self.driver.fileno(), select.POLLIN)
+        return bool(idle.poll(0))
 
     def close(self) -> None:
         """Close it."""
