@@ -16,7 +16,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.profiles import Profile
-from chatsvc.local_user import check_owner
+from chatsvc.local_user import open_own
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 
 _MOST_FILES = 1_000
@@ -128,9 +128,7 @@ def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str
 
 def _content(folder: Path, path: str) -> bytes:
     """Read a regular file, at most one byte more than allowed. Raises CommandError and OSError."""
-    descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        check_owner(folder / path, descriptor)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with os.fdopen(open_own(folder / path, os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise CommandError(f"{folder / path} is no regular file")
         return file.read(MAX_BYTES + 1)

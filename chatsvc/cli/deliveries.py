@@ -6,13 +6,14 @@ import json
 import signal
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aiohttp import ClientSession, web
 
+from chatsvc import background
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
@@ -114,11 +115,10 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
                     echo(to_json(outcomes[-1]) if as_json else one_line(f"{event['event']}  {event['record_id']}  {error or 'taken'}"))
                 if error is not None:
                     break
-            if not events and not follow:
-                break
             if not events:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), POLL_S)
+                if not follow:
+                    break
+                await background.wait(stop, POLL_S)
     if as_json and not follow:
         echo(to_json(outcomes))
     elif not outcomes and not as_json and not follow:

@@ -60,13 +60,11 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
 
 def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[Any]:
     """Perform an operation that lists page by page, and yield the results of all pages."""
-    after = None
-    while True:
-        page = call(ctx, operation, **(arguments if after is None else {**arguments, "after": after}))
+    page = call(ctx, operation, **arguments)
+    yield page
+    while page["next"] is not None:
+        page = call(ctx, operation, **{**arguments, "after": page["next"]})
         yield page
-        after = page["next"]
-        if after is None:
-            return
 
 
 def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **arguments: Any) -> list[Any]:

@@ -58,6 +58,7 @@ class List(NamedTuple):
 
 
 Node = Scalar | Map | List
+NOTHING = Scalar(0, 0)
 
 
 def read_text(path: Path) -> str:
@@ -91,12 +92,12 @@ def _position(before: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
-def parse(text: str, file: str) -> Node | None:
-    """Parse the one document in `text`, and return None if it is empty. Raises ConfigError for what is no plain YAML."""
+def parse(text: str, file: str) -> Node:
+    """Parse the one document in `text`, and return NOTHING if it is empty. Raises ConfigError for what is no plain YAML."""
     import yaml
 
     events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    root = None
+    root: Node | None = None
     try:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -107,7 +108,7 @@ def parse(text: str, file: str) -> Node | None:
         raise ConfigError([_syntax_fault(fault, text, file)]) from None
     except yaml.YAMLError:
         raise ConfigError([ConfigFault(file, 0, 0, "is not valid YAML")]) from None
-    return None if isinstance(root, Scalar) and root.null else root
+    return NOTHING if root is None or (isinstance(root, Scalar) and root.null) else root
 
 
 def _refused(event: Any, file: str, message: str) -> ConfigError:

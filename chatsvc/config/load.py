@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from chatsvc.config import store, values
-from chatsvc.config.document import ConfigError, ConfigFault, Node, parse, read_text, why
+from chatsvc.config.document import NOTHING, ConfigError, ConfigFault, Node, parse, read_text, why
 from chatsvc.config.model import PLATFORM_SETTINGS, SECTIONS, Acme, Anthropic, Config, Notices, Server, Smtp, TeamNotices, Tls
 from chatsvc.config.section import Section, Source, keys_of, settings
 from chatsvc.domain.channels import PLATFORMS
@@ -53,7 +53,7 @@ class ConfigDocument(NamedTuple):
 
     path: Path | None
     source: Source
-    node: Node | None
+    node: Node
     data_dir: Path
     names_store: bool
 
@@ -80,7 +80,8 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
 
 def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDocument:
     """Read and parse a configuration file. Opens no other file; raises ConfigError."""
-    source, node = Source("(no configuration file)", Path.cwd(), environ, []), None
+    source = Source("(no configuration file)", Path.cwd(), environ, [])
+    node: Node = NOTHING
     if path is not None:
         source = Source(str(path), path.absolute().parent, environ, [])
         path, node = path.absolute(), parse(read_text(path), source.file)
@@ -90,22 +91,14 @@ def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDo
 
 def build(document: ConfigDocument) -> Config:
     """Interpret the settings and read the files with secrets; raises ConfigError with every fault."""
-    config = _config(document.path, document.source, document.node)
-    if document.source.faults:
-        raise ConfigError(document.source.faults)
-    return config
-
-
-def _config(path: Path | None, source: Source, node: Node | None) -> Config:
-    root = Section(source, node, "", *_ROOT)
-
+    root = Section(document.source, document.node, "", *_ROOT)
     store_section, notices_section = root.section("store", *store.KEYS), root.section("notices", "smtp", TEAM)
     channels = root.section("channels", *PLATFORMS)
     smtp, team = notices_section.section("smtp", *_SMTP_KEYS), notices_section.section(TEAM, *keys_of(TeamNotices))
     anthropic = root.section("engines", "anthropic").section("anthropic", *keys_of(Anthropic))
     secrets = ((root, "master_key"), (store_section, "password"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
-    return Config(
-        path=path,
+    config = Config(
+        path=document.path,
         server=_server(root.section("server", *_SERVER_KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
         master_key=root.secret("master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
@@ -122,6 +115,9 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
         **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )
+    if document.source.faults:
+        raise ConfigError(document.source.faults)
+    return config
 
 
 def _anthropic(section: Section) -> Anthropic:

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from chatsvc.config.document import ConfigFault, List, Map, Node, Scalar, why
+from chatsvc.config.document import NOTHING, ConfigFault, List, Map, Node, Scalar, why
 from chatsvc.config.model import Secret
 from chatsvc.domain.errors import CommandError
 from chatsvc.local_user import open_own
@@ -18,7 +18,6 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_NOTHING = Scalar(0, 0)
 _MAX_SECRET = 1 << 16  # bytes
 _SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an API key in the wrong place has
 
@@ -59,13 +58,12 @@ class Source(NamedTuple):
 class Section:
     """A map of settings. `known` are its keys; without it the keys are names that the file gives."""
 
-    def __init__(self, source: Source, node: Node | None, path: str, *known: str) -> None:
-        self.source, self.path = source, path
-        self.node: Node = node or _NOTHING
+    def __init__(self, source: Source, node: Node, path: str, *known: str) -> None:
+        self.source, self.node, self.path = source, node, path
         self.keys: dict[str, Scalar] = {}
         self.nodes: dict[str, Node] = {}
         if not isinstance(node, Map):
-            if node is not None and not (isinstance(node, Scalar) and node.null):
+            if not (isinstance(node, Scalar) and node.null):
                 source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
             return
         for key, value in node.items:
@@ -81,7 +79,7 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        return not (isinstance(node := self.nodes.get(key, _NOTHING), Scalar) and node.null)
+        return not (isinstance(node := self.nodes.get(key, NOTHING), Scalar) and node.null)
 
     def writes_out(self, key: str) -> bool:
         """Return whether the value stands in the file itself, not in an environment variable."""
@@ -99,7 +97,7 @@ class Section:
 
     def section(self, key: str, *known: str) -> Section:
         """Return the map under `key`, or an empty one if it is missing."""
-        return Section(self.source, self.nodes.get(key), self._path(key), *known)
+        return Section(self.source, self.nodes.get(key, NOTHING), self._path(key), *known)
 
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
         """Yield the named maps under `key`; at least one is required."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from chatsvc.config.document import ConfigError, List, Map, Node, Scalar, parse
+from chatsvc.config.document import NOTHING, ConfigError, List, Map, Node, Scalar, parse
 from chatsvc.domain import profiles
 from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES
@@ -82,10 +82,10 @@ class BotFileReader:
             node = parse(text, "")
         except ConfigError as error:
             self.faults += [BotFileFault(fault.line, fault.column, "no_yaml", {"fault": fault.message}) for fault in error.faults]
-            node = None
+            node = NOTHING
         return self.read(node, profile)
 
-    def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
+    def read(self, node: Node, profile: Profile) -> dict[str, object]:
         readers: dict[str, Reader] = {
             **{name: partial(self._setting, name) for name in SETTINGS},
             "closed": self._closed,
@@ -99,7 +99,7 @@ class BotFileReader:
             **{name: partial(self._number, name) for name in NUMBERS},
             "knowledge": self._patterns,
         }
-        changes = self._parts(node, "a bot's file", readers) if node is not None else {}
+        changes = self._parts(node, "a bot's file", readers)
         self.knowledge = changes.pop("knowledge", None)
         owned = {name: changes.pop(name) for name in Profile._fields if name in changes}
         if owned and not self.faults:
