@@ -69,11 +69,10 @@ def findings(bot: Bot, entries: Iterable[Entry]) -> Iterator[LintFinding]:
     labelled: dict[str, tuple[str, str]] = {}
     for entry in entries if open_settings else ():
         heading, answer = fold(entry.question[:_LONGEST]), entry.answer[:4_000]
-        sentences = {name: [part.lstrip(" -*") for part in _PARTS[name].split(answer)] for name in open_settings}
         for name in open_settings:
             if name not in headed and _HEADINGS[name].search(heading) and (value := _value(name, answer)):
                 headed[name] = (entry.id, value)
-            for sentence in sentences[name] if name not in labelled else ():
+            for sentence in (part.lstrip(" -*") for part in _PARTS[name].split(answer) if name not in labelled):
                 if _LABELS[name].match(fold(sentence)) and (value := _value(name, _behind(name, sentence))):
                     labelled[name] = (entry.id, value)
                     break

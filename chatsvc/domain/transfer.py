@@ -20,8 +20,7 @@ from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUS
 
 FORMAT = "chatsvc account"
 VERSION = 2
-LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999
-MOST = 2**53 - 1
+_MOST = {"number": 2**53 - 1, "time": 253_402_300_799_999}  # the last instant of the year 9999
 
 Record = dict[str, object]
 
@@ -100,13 +99,13 @@ def checked(kind: object, record: object, now: int) -> Record:
     if record.keys() != fields.keys():
         odd = sorted(set(record) ^ set(fields))
         raise refusals.import_fields_wrong(kind=kind, field=odd[0])
-    values = {name: _value(record[name], *form) for name, form in fields.items()}
-    wrong = [name for name, value in values.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
-    wrong += [name for name, value in values.items() if name not in wrong and not is_possible(kind, name, value, now)]
-    if not wrong and kind in _CONSISTENT and not _CONSISTENT[kind](values):
-        wrong = list(fields)
-    if wrong:
-        raise refusals.import_value_wrong(kind=kind, field=wrong[0])
+    values: Record = {}
+    for name, form in fields.items():
+        value = values[name] = _value(record[name], *form)
+        if value is _WRONG or value not in _CHOICES.get((kind, name), (value,)) or not is_possible(kind, name, value, now):
+            raise refusals.import_value_wrong(kind=kind, field=name)
+    if kind in _CONSISTENT and not _CONSISTENT[kind](values):
+        raise refusals.import_value_wrong(kind=kind, field=next(iter(fields)))
     return values
 
 
@@ -118,9 +117,8 @@ def _value(value: object, form: str, may_be_null: bool) -> object:
         return None if may_be_null else _WRONG
     if form == "flag":
         return value if isinstance(value, bool) else _WRONG
-    if form in ("number", "time"):
-        most = MOST if form == "number" else LAST_INSTANT
-        return value if type(value) is int and 0 <= value <= most else _WRONG
+    if form in _MOST:
+        return value if type(value) is int and 0 <= value <= _MOST[form] else _WRONG
     if not isinstance(value, str) or not folding.is_storable(value):
         return _WRONG
     if form == "bytes":

@@ -176,19 +176,18 @@ def _stored(connection: Connection, bot_id: str) -> dict[str, StoredEntry]:
 
 
 @writes
-def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> dict[str, int]:
-    """Apply a draft to the knowledge, except to entries that a person has edited. Record the change, and return its counts."""
+def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: ChangeOrigin) -> None:
+    """Apply a draft to the knowledge, except to entries that a person has edited, and record the change."""
     stored = _stored(connection, site.bot_id)
     current = {entry_id: row.entry for entry_id, row in stored.items()}
     rows = websites.adopted(new, _applied(connection, site.id), current)
     difference = websites.difference(new, rows, current)
     ids = {(item.page, item.key): item.entry_id for item in rows}
-    added = [item._replace(entry_id=str(uuid.uuid4())) for item in difference.added]
-    ids |= {(item.page, item.key): item.entry_id for item in added}
-    new_entries = [Entry(item.entry_id, item.question, tuple(item.alt), item.answer, item.language, item.page) for item in added]
+    added = [Entry(str(uuid.uuid4()), item.question, tuple(item.alt), item.answer, item.language, item.page) for item in difference.added]
+    ids |= {(item.page, item.key): entry.id for item, entry in zip(difference.added, added, strict=True)}
     before = Rows([stored[item.id] for item in (*(entry for entry, _ in difference.changed), *difference.removed)])
     edited = [stored[e.id]._replace(entry=e._replace(question=item.question, answer=item.answer)) for e, item in difference.changed]
-    after = Rows([*edited, *(StoredEntry(0, entry, None, origin.at) for entry in new_entries)])
+    after = Rows([*edited, *(StoredEntry(0, entry, None, origin.at) for entry in added)])
     if before.entries or after.entries:
         knowledge_changes.change(connection, site.bot_id, origin, "add", before, after, files=[site.url])
     connection.execute(f"DELETE FROM site_entries WHERE site = {_NUMBER}", (site.id,))
@@ -201,7 +200,6 @@ def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: 
     )
     settle = "UPDATE sites SET state = 'idle', draft = NULL, changes = ?2 WHERE id = ?1"
     connection.execute(settle, (site.id, json.dumps(difference.counts)))
-    return difference.counts
 
 
 @writes

@@ -96,25 +96,19 @@ def _alone(entry: Entry) -> Iterator[LintFinding]:
 
 def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
     """Yield a finding for each pair of entries that share a phrasing, the words of their questions, or their answer."""
-    phrased: dict[tuple[str, str], Entry] = {}
-    asked: dict[tuple[str, frozenset[str], frozenset[str]], Entry] = {}
-    answered: dict[tuple[str, str], Entry] = {}
+    first: dict[tuple[object, ...], Entry] = {}  # what entries may share -> the first entry that has it
     for entry in entries:
-        spoken = primary(entry.language)
-        others = set()
-        for phrasing in (entry.question, *entry.alt):
-            other = phrased.setdefault((spoken, " ".join(words(phrasing)) or phrasing), entry)
-            if other is not entry and other.id not in others:
+        spoken, others, asked = primary(entry.language), {entry.id}, words(entry.question)
+        keys: list[tuple[object, ...]] = [(spoken, " ".join(words(phrasing)) or phrasing) for phrasing in (entry.question, *entry.alt)]
+        keys.append((spoken, "answer", fold(entry.answer)))
+        if telling := frozenset(stem(word) for word in asked if word not in STOPWORDS):
+            keys.append((spoken, "question", telling, _kinds(asked)))
+        for key, phrasing in zip_longest(keys, (entry.question, *entry.alt)):
+            other = first.setdefault(key, entry)
+            if other.id not in others:
                 others.add(other.id)
-                yield _pair("duplicate_phrasing", entry, other, phrasing=phrasing)
-        telling = [word for word in words(entry.question) if word not in STOPWORDS]
-        near = [answered.setdefault((spoken, fold(entry.answer)), entry)]
-        if telling:
-            near.append(asked.setdefault((spoken, frozenset(map(stem, telling)), _kinds(words(entry.question))), entry))
-        for other in near:
-            if other is not entry and other.id not in others:
-                others.add(other.id)
-                yield _pair("near_duplicate", entry, other)
+                shared = {"phrasing": phrasing} if phrasing else {}
+                yield _pair("duplicate_phrasing" if phrasing else "near_duplicate", entry, other, **shared)
 
 
 def _kinds(asked: Sequence[str]) -> frozenset[str]:

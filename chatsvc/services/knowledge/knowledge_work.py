@@ -148,15 +148,15 @@ def _search(work: Mapping[str, Any]) -> None:
             _tell("progress", step, done, of)
 
     bot, (before, *after) = Bot(**work["bot"]), map(_knowledge, work["versions"])
-    items: list[Any] = []
+    items: list[Any]
     if work["kind"] == "preview":
         questions = [PastQuestion(*question) for question in work["questions"]]
         changed, broken = previews.changes(bot, before, after[0], questions, progress, phrasings=work["phrasings"], now_ms=work["now_ms"])
-        items += [*changed, *broken]
+        items = [*changed, *broken]
     else:
         groups = [group.words for group in before.synonyms]
-        items += knowledge_findings.findings(bot, before.entries)
-        items += knowledge_lint.findings(before.entries, bot.language, groups, everything=work["everything"], progress=progress)
+        weak = knowledge_lint.findings(before.entries, bot.language, groups, everything=work["everything"], progress=progress)
+        items = [*knowledge_findings.findings(bot, before.entries), *weak]
     for item in items:
         _tell("item", item._asdict())
 

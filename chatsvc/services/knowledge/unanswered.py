@@ -292,8 +292,8 @@ def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQ
     """Sum up questions by group, and return the most frequent groups. The knowledge may answer some of them by now."""
     by_group: dict[tuple[str, int], MissedQuestion] = {}
     for question in questions:
-        first = by_group.get((question.bot_id, question.group_id))
-        by_group[question.bot_id, question.group_id] = first._replace(times=first.times + question.times) if first else question
+        first = by_group.setdefault((question.bot_id, question.group_id), question._replace(times=0))
+        by_group[question.bot_id, question.group_id] = first._replace(times=first.times + question.times)
     return sorted(by_group.values(), key=lambda missed: (-missed.times, missed.id))[:limit]
 
 
