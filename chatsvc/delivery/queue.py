@@ -102,7 +102,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         """Read at most `room` due deliveries, leaving out those of the conversations in `held`."""
 
     @abstractmethod
-    def mark(self, connection: Connection, lane: str, rows: list[Row]) -> list[Item]:
+    def mark(self, connection: Connection, rows: list[Row]) -> list[Item]:
         """Mark what is due as in flight. Return what is to be sent: less if something could only be settled."""
 
     @abstractmethod
@@ -113,10 +113,9 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
     def broken(self, item: Item) -> Outcome:
         """Return the outcome of an attempt that ended with an unexpected fault."""
 
+    @abstractmethod
     def most(self, lane: str) -> int:
         """Return how many deliveries of a lane may be in flight."""
-        del lane
-        return 1
 
     async def is_ready(self, lane: str) -> bool:
         """Report whether the receiver takes anything at the moment. Another one may have other pauses."""
@@ -206,7 +205,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             for outcome in outcomes:
                 outcome.write(connection)
             rows = self.find(connection, lane.name, room, held) if room else []
-            return len(rows), self.mark(connection, lane.name, rows) if rows else []
+            return len(rows), self.mark(connection, rows) if rows else []
 
         try:
             # Most times a lane is woken nothing is due, and a write costs a sync of the disk.

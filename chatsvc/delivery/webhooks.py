@@ -73,9 +73,10 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         del held
         return deliveries.pending(connection, lane, room)
 
-    def mark(self, connection: Connection, lane: str, rows: list[Event]) -> list[Sending]:
-        sendings = deliveries.begin(connection, lane, rows, self._clock(), self.terms)
-        self._note_failed(connection, lane, sum(sending.refusal is not None for sending in sendings))
+    def mark(self, connection: Connection, rows: list[Event]) -> list[Sending]:
+        bot_id = rows[0].bot_id
+        sendings = deliveries.begin(connection, bot_id, rows, self._clock(), self.terms)
+        self._note_failed(connection, bot_id, sum(sending.refusal is not None for sending in sendings))
         return [sending for sending in sendings if sending.refusal is None]
 
     def _note_failed(self, connection: Connection, bot_id: str, count: int) -> None:

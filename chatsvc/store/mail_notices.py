@@ -16,10 +16,11 @@ WANTS = """
 """
 _NOTE = f"""
     INSERT INTO mails (account_id, kind, operator_id, bot_id, conversation, recipient, causes, state, created_at, due_at)
-    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {rules.LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
-        WHERE p.operator_id = o.id AND p.account_id = ?1 AND p.kind = ?2 AND p.state = 'sent' ORDER BY p.number DESC LIMIT 1), 0))
-    FROM operators o WHERE {WANTS.format(kind="?2", account="?1")}
-        AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
+    SELECT b.account_id, ?2, o.id, b.id, ?3, o.email, ?4, 'queued', ?5, max(?5 + {rules.LEAD_MS}, ?6 + coalesce((SELECT p.settled_at
+        FROM mails p WHERE p.operator_id = o.id AND p.account_id = b.account_id AND p.kind = ?2 AND p.state = 'sent'
+        ORDER BY p.number DESC LIMIT 1), 0))
+    FROM bots b CROSS JOIN operators o WHERE b.id = ?1 AND {WANTS.format(kind="?2", account="b.account_id")}
+        AND NOT (?7 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?7))
     ON CONFLICT (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL DO UPDATE SET
         causes = mails.causes + excluded.causes, created_at = excluded.created_at,
         bot_id = CASE mails.bot_id WHEN excluded.bot_id THEN mails.bot_id END,
@@ -32,9 +33,7 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
 
     Operators who want notices of the kind `unless` are left out, since they get that notice instead.
     """
-    row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
-    if row is not None:
-        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, rules.PERIODS_MS[kind], unless))
+    connection.execute(_NOTE, (bot_id, kind, conversation, causes, now, rules.PERIODS_MS[kind], unless))
 
 
 def note_capture(connection: Connection, bot_id: str, conversation: int, request: Request, *, has_appointment: bool) -> None:
@@ -100,19 +99,17 @@ def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
     """Find within a unit why an address gets no answers by mail: STOPPED, DAILY_LIMIT or None."""
-    stopped = connection.execute(
-        "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
-        (rules.address_digest(recipient), bot_id),
-    ).fetchone()
     # Whether one that is `unknown` arrived nobody knows.
-    (sent,) = connection.execute(
+    row = connection.execute(
         f"""
-        SELECT count(*) FROM mails WHERE kind = '{rules.ANSWER}' AND recipient = ? AND created_at > ?
-            AND state IN ('sending', 'sent', 'unknown')
+        SELECT CASE WHEN EXISTS (SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ?2 WHERE b.id = ?1)
+            THEN '{rules.STOPPED}'
+            WHEN (SELECT count(*) FROM mails WHERE kind = '{rules.ANSWER}' AND recipient = ?3 AND created_at > ?4
+                AND state IN ('sending', 'sent', 'unknown')) >= {rules.ANSWERS_A_DAY} THEN '{rules.DAILY_LIMIT}' END
         """,
-        (recipient, now - DAY_MS),
+        (bot_id, rules.address_digest(recipient), recipient, now - DAY_MS),
     ).fetchone()
-    return rules.STOPPED if stopped else rules.DAILY_LIMIT if sent >= rules.ANSWERS_A_DAY else None
+    return row[0]  # type: ignore[no-any-return]
 
 
 find_refusal = reads(refusal)

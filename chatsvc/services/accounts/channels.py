@@ -198,21 +198,17 @@ async def resume(services: Services, _: Caller, *, bot: Bot, channel: str) -> Ch
 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
     after = channel._replace(state=state, updated_at=services.clock())
-    changed = await stored.update(services.db, channel.id, {"state": state, "updated_at": after.updated_at})
+    await stored.update(services.db, channel.id, {"state": state, "updated_at": after.updated_at})
     services.channels.changed(channel.bot_id)
-    if not changed:
-        raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)
     return after
 
 
 async def remove(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
     """Remove a channel with its secrets; its conversations stay."""
-    before = await _find(services, bot, channel)
-    removed = await stored.remove(services.db, before)
-    services.channels.changed(before.bot_id)
-    if not removed:
-        raise refusals.channel_not_found(bot=before.bot_id, channel=channel)
-    return before
+    removed = await _find(services, bot, channel)
+    await stored.remove(services.db, removed)
+    services.channels.changed(removed.bot_id)
+    return removed
 
 
 async def snippet(services: Services, _: Caller, *, bot: Bot) -> Snippet:

@@ -107,8 +107,7 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
     def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[OutgoingMessage]:
         return stored.upcoming(connection, lane, room, held)
 
-    def mark(self, connection: Connection, lane: str, rows: list[OutgoingMessage]) -> list[OutgoingMessage]:
-        del lane
+    def mark(self, connection: Connection, rows: list[OutgoingMessage]) -> list[OutgoingMessage]:
         stored.mark(connection, [row.number for row in rows], self.db.node)
         return rows
 
