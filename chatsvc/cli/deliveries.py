@@ -42,7 +42,7 @@ class ReceivedDelivery(NamedTuple):
 async def receiver(
     port: int, certificate: tuple[Path, Path] | None, key: Callable[[], str], seen: Callable[[ReceivedDelivery], None]
 ) -> AsyncIterator[str]:
-    """Listen on 127.0.0.1, with TLS where there is a certificate (and its key), and yield the address.
+    """Listen on 127.0.0.1, with TLS if a certificate (and its key) is given, and yield the address.
 
     A delivery with a valid signature is answered with 204, any other with 401; `seen` is called with each.
     """

@@ -66,7 +66,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 
 
 def _service(config: Config) -> Iterator[Finding]:
-    """Check the service through its control socket; where none runs, check that one could listen."""
+    """Check the service through its control socket, or if none runs, check that one could listen."""
     from chatsvc.control import client
     from chatsvc.doctor import Finding, network
 

@@ -21,7 +21,7 @@ _MOST_SECRET = 1 << 16  # bytes
 
 
 class InputPath(click.Path):
-    """The click type of an input file, which becomes a Path; `may_be_empty`: "" stands for no file."""
+    """The click type of an input file, which becomes a Path. If `may_be_empty` is true, "" stands for no file."""
 
     def __init__(self, *, exists: bool = True, may_be_empty: bool = False) -> None:
         super().__init__(exists=exists, dir_okay=False, path_type=Path)
@@ -80,7 +80,7 @@ class OutputFile:
             part.unlink(missing_ok=True)
 
     def _linked(self, part: Path, target: Path) -> bool:
-        """Give the file its name; return False where there are no hard links, as on a USB stick."""
+        """Give the file its name; return False if the file system has no hard links, as on a USB stick."""
         try:
             os.link(part, target, follow_symlinks=False)
         except FileExistsError:
@@ -145,7 +145,7 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
-    """Parse the knowledge files of several bots, each with its language. As root, before the first operation. Raises Refused."""
+    """Parse the knowledge files of several bots, each with its language; raises Refused. Root does so before the first operation."""
     from chatsvc.services.knowledge.file_reading import FileReader
 
     given = [(name, data, language) for files, language in wanted for name, data in files or ()]

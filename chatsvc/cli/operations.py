@@ -52,7 +52,7 @@ def setting(name: str, field: str, *more: str) -> Offered:
 
 
 def id_of(name: str, operation: str) -> Offered:
-    """Offer ids that the running service lists: by the beginning of the id, or where that fits none, by a part of the name."""
+    """Offer ids that the running service lists, by their beginning. If none fits, offer them by a part of the name."""
 
     def offer(ctx: click.Context, incomplete: str) -> list[tuple[str, str | None]]:
         from chatsvc.control import client
@@ -124,7 +124,7 @@ def option(*names: str, **attributes: Any) -> Decorator:
 def options(**kinds: Any) -> tuple[Decorator, ...]:
     """Make options by their names. A kind is a type, bool for a flag, or the metavar of a text.
 
-    In a list, whose name is a plural or not, it may be given several times; in a pair it has a default.
+    An option whose kind stands in a list may be given several times, even if its name is no plural; a pair has the kind and the default.
     """
     return tuple(_of_kind(name, kind) for name, kind in kinds.items())
 
@@ -186,10 +186,10 @@ def operation(
 ) -> CatalogueCommand:
     """Make a command of the operation `name`, whose last part names it in its group. One without a group gets its own name.
 
-    columns: those of a list's table. pages: the operation lists page by page, at most --limit items where the command has that option.
-    confirm: the reason for which it needs --yes. arguments: makes the operation's arguments from the options. shown: makes from the result
-    what is shown where JSON is not asked for. hint: a sentence on standard error beside the result. prints: writes the result where it is
-    neither table nor fields. ends: raises CommandError where the command has failed though the operation was done.
+    `columns` are those of a list's table. `pages` is true if the operation lists page by page, at most --limit items if the command has
+    that option. `confirm` is the reason for which it needs --yes. `arguments` makes the operation's arguments from the options. `shown`
+    makes from the result what is shown without --json. `hint` is a sentence on standard error beside the result. `prints` writes a result
+    that is neither table nor fields. `ends` raises CommandError if the command has failed though the operation was done.
     """
 
     def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:

@@ -28,7 +28,7 @@ Report = Callable[[str, int, int], None]
 
 
 def load_document(ctx: click.Context) -> ConfigDocument:
-    """Read the configuration file once a call. Raises ConfigError, and CommandError where root would use another user's files."""
+    """Read the configuration file once a call. Raises ConfigError, and CommandError if root would use another user's files."""
     root = ctx.find_root()
     if DOCUMENT not in root.meta:
         path = config.locate(root.obj, os.environ, Path.cwd())
@@ -113,7 +113,7 @@ def _text(value: Any) -> str:
 
 
 def fields(value: dict[str, Any], indent: str = "") -> None:
-    """Print an object, a field a line."""
+    """Print an object, each field on a line."""
     width = max((len(name) for name, inner in value.items() if not isinstance(inner, dict | list)), default=0)
     for name, inner in value.items():
         label = terminal.one_line(name)

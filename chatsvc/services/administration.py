@@ -232,7 +232,7 @@ def find(name: str) -> Operation:
 
 
 def is_owned(kind: str) -> bool:
-    """Report whether records of a kind belong to one account each."""
+    """Return whether records of a kind belong to one account each."""
     return kind in owners.KINDS
 
 

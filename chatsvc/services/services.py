@@ -51,10 +51,10 @@ HASHES = 2  # passwords hashed at a time, 19 MiB each
 
 @dataclass
 class Services:
-    """The parts of one process.
+    """The parts of one process. A command without a running service has no engines and no node.
 
-    A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach, or 0
-    for the configured one. node: this process as others see it. platforms: the messaging platforms by name.
+    `own_port` is the bound port, which webhooks must not reach, or 0 for the configured one. `node` is this process as others see it.
+    `platforms` are the messaging platforms by name.
     """
 
     config: Config
@@ -97,7 +97,7 @@ class Services:
         return self.config.notices.smtp is not None
 
     def part(self, make: Callable[[Services], T]) -> T:
-        """Return the part of the process that `make` makes when it is first used: few commands need any."""
+        """Return the part of the process that `make` makes when it is first used, since few commands need any."""
         if make not in self._parts:
             self._parts[make] = make(self)
         return cast("T", self._parts[make])
@@ -120,7 +120,7 @@ class Services:
 
     @cached_property
     def webhooks(self) -> WebhookQueue:
-        """Queue of webhook deliveries. Built at first use: few commands send, and an HTTP client takes long to import."""
+        """Make the queue of webhook deliveries when it is first used: few commands send, and an HTTP client takes long to import."""
         from chatsvc.delivery.webhooks import WebhookQueue
         from chatsvc.outbound.client import Guard
         from chatsvc.outbound.webhook import WebhookSender
@@ -134,7 +134,7 @@ class Services:
 
     @cached_property
     def website(self) -> WebsiteClient:
-        """Client that reads websites. Built at first use as well; raises CommandError if `website.ca_file` cannot be used."""
+        """Make the client that reads websites when it is first used; raises CommandError if `website.ca_file` cannot be used."""
         from chatsvc.outbound.client import Guard
         from chatsvc.outbound.website import WebsiteClient
 

@@ -125,7 +125,7 @@ FREE = 1000  # replies of a month before they are said to cost
 
 
 class SendUsage(NamedTuple):
-    """Messages sent by a bot in a UTC month. `beyond`: those that the platform charges for. `limit`: None if there is no limit."""
+    """Messages sent by a bot in a UTC month. The platform charges for `beyond` of them. `limit` is None if there is no limit."""
 
     bot_id: str
     month: str

@@ -62,8 +62,8 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
 class BotFileReader:
     """Reader of one file, which collects its faults.
 
-    `tiers` are the names that `model` may have, None if they are not known. `knowledge` are the patterns of knowledge files that the file
-    names, or None if it names none. `bot sync` reads them, `bot apply` leaves them.
+    `tiers` are the names that `model` may have, or None if they are not known. `knowledge` are the patterns of knowledge files that the
+    file names, or None if it names none. `bot sync` reads them, `bot apply` leaves them.
     """
 
     def __init__(self, tiers: Collection[str] | None) -> None:
@@ -120,7 +120,7 @@ class BotFileReader:
         self.faults.append(BotFileFault(node.line, node.column, code, facts))
 
     def _children(self, node: Node, kind: type[Map | List], code: str) -> list[Any]:
-        """Return the items of a map or list, or an empty list where there is nothing; refuse anything else."""
+        """Return the items of a map or list, or an empty list if there is no value; refuse anything else."""
         if isinstance(node, kind):
             return node.items
         if not (isinstance(node, Scalar) and node.null):

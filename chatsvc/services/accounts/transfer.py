@@ -22,7 +22,7 @@ from chatsvc.store.webhooks import KEPT, PENDING
 
 
 class ExportPage(NamedTuple):
-    """Records of an account, each with its kind, and the position they end at. None at the end."""
+    """Records of an account, each with its kind, and the position behind them, which is None at the end."""
 
     records: list[tuple[str, Record]]
     next: ExportPosition | None

@@ -187,7 +187,7 @@ async def add(
     email: str | None = None,
     message: str | None = None,
 ) -> InboxItem:
-    """Note an appointment that the team has made, confirmed, in a conversation of its own; raises Refused."""
+    """Add an appointment that the team has made, confirmed, in a conversation of its own; raises Refused."""
     now, record_id = services.clock(), str(uuid.uuid4())
     request = Request(
         id=str(uuid.uuid4()),

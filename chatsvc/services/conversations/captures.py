@@ -98,8 +98,8 @@ async def list_inbox(
 ) -> ResultPage[InboxItem]:
     """List requests with their appointments, newest first, of one bot or of the caller's scope.
 
-    status: of the request or of its appointment. kind: "request" for those without an appointment, or "appointment". assignee: an
-    e-mail address, or "none". q: words of the captured data, by their beginnings. Such a page may be short although more follow.
+    `status` is that of the request or of its appointment. `kind` is "appointment", or "request" for those without one. `assignee` is an
+    e-mail address, or "none". `q` has beginnings of words in the captured data. A page may be short although more follow.
     """
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
@@ -131,7 +131,7 @@ async def list_requests(
 async def list_appointments(
     services: Services, caller: Caller, *, bot: Bot | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
-    """List the appointments of one bot, or of the caller's scope, newest first. Such a page may be short although more follow."""
+    """List the appointments of one bot, or of the caller's scope, newest first. A page may be short although more follow."""
     page = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
     return page._replace(items=[item for item in page.items if item.appointment])
 

@@ -102,7 +102,7 @@ async def list_saved_replies(services: Services, caller: Caller, *, account: str
 
 
 async def put_saved_reply(services: Services, caller: Caller, *, name: str, text: str, account: str | None = None) -> SavedReply:
-    """Save a reply, and replace a reply of the same name. Raise Refused for unfit texts and for more than MOST replies."""
+    """Save a reply, in place of one of the same name. Raise Refused for unfit texts and for more than MOST_SAVED replies."""
     name = accounts.plain_text(name, "name", MOST_NAME)
     text = accounts.long_text(text, "text", MOST_SAVED_TEXT)
     state = await accounts.resolve(services, caller, account)
@@ -148,7 +148,7 @@ async def list_people(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[KnownVisitor]:
-    """List visitors whose name or contact data are known, those last seen first; the same person is one. A page may be short."""
+    """List visitors whose name or contact data are known, those last seen first, each person once. A page may be short."""
     bot_id = bot.id if bot else None
     terms = terms_of(q) if q else []
     if q and q.strip() and not terms:

@@ -25,7 +25,7 @@ SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
 class Origin(NamedTuple):
-    """An entry behind a reply with its score. `question` is None where the entry was deleted, `page` is the web page that it comes from."""
+    """An entry behind a reply with its score. `question` is None if the entry was deleted, `page` is the web page that it comes from."""
 
     entry: str
     question: str | None
@@ -53,9 +53,9 @@ class Colleague(NamedTuple):
 class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; `view` has what is stored beside them.
 
-    language: the one that the visitor writes, None where none shows. typing: whether the visitor is typing.
-    writable_until: when its platform stops to take messages, None where it always takes them. address: the visitor's on a platform.
-    mail_to: the address for an answer by mail where the visitor has gone. colleagues: other operators who have it open.
+    `language` is the visitor's, or None if it is not known. `typing` is true while the visitor types. `writable_until` is when the platform
+    stops to accept messages, or None if it always accepts them. `address` is the visitor's on a platform, and `mail_to` the one for an
+    answer by mail to a visitor who has gone. `colleagues` are other operators who have the conversation open.
     """
 
     view: ConversationView
@@ -119,7 +119,7 @@ async def _colleagues(services: Services, caller: Caller, conversation: Conversa
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:
-    """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
+    """Return the visitor's newest message that asks something, or else the newest one, on one line and without personal data."""
     from chatsvc.engines.knowledge import questions
 
     texts = [

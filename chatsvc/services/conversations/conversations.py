@@ -77,7 +77,7 @@ async def list_all(
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first. `_filter` describes the other filters.
 
-    handling: "waiting" or "operator". missed: only those to which nobody came in time. Such a page may be short although more follow.
+    `handling` is "waiting" or "operator". `missed` selects those to which nobody came in time. A page may be short although more follow.
     """
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
@@ -100,11 +100,10 @@ async def _filter(
     status: str | None = None,
     label: str | None = None,
 ) -> ConversationFilter | None:
-    """Return the filter of a list of conversations, None where it selects nothing. Raises Refused for an unknown status or bot.
+    """Return the filter of a list of conversations, or None if it selects nothing. Raises Refused for an unknown status or bot.
 
-    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
-    A user_id with a digit, as it is, selects that visitor alone. captured: only conversations with a request. status: one of
-    domain.models.STATUSES.
+    `q` has the beginnings of words in messages and captures, or in the visitor's name, e-mail, phone and user_id; a whole user_id with a
+    digit selects that visitor alone. `captured` selects conversations with a request. `status` is one of domain.models.STATUSES.
     """
     bot_id = bot.id if bot else None
     if status is not None and status not in STATUSES:
@@ -121,7 +120,7 @@ async def _filter(
 
 
 class TeamThread(NamedTuple):
-    """A conversation with its newest messages. `mails` carried answers, by message number; `phone` is the visitor's on a platform."""
+    """A conversation with its newest messages. `mails` are those that carried answers; `phone` is the visitor's on a platform."""
 
     conversation: Conversation
     messages: list[Message]
@@ -161,7 +160,7 @@ async def export(
     conversation: str | None = None,
     after: Sequence[object] | None = None,
 ) -> TranscriptPage:
-    """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
+    """Export whole conversations of one bot or of the caller's scope page by page, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
             thread = await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED)

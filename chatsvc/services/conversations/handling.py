@@ -22,7 +22,7 @@ _BATCH = 100  # overdue conversations returned at a time
 
 
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
-    """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
+    """Take a conversation over, for the caller or the operator `email`. Another operator's is taken only if `yes` is true."""
     handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account, email)
     return _changed(services, await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), yes=yes))
 
@@ -30,9 +30,10 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
 async def reply(
     services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False, key: bytes | None = None, takes: bool = True
 ) -> OperatorMessage:
-    """Write a message to the visitor, which takes the conversation unless `takes` is False. A local user writes for who has it.
+    """Write a message to the visitor, which takes the conversation unless `takes` is False.
 
-    `key` is the digest that recognises a message which may come again; raises AlreadyWritten.
+    A local user writes in the name of the operator who has it. `key` is the digest that recognises a message which may come again; raises
+    AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     before, state, _ = await resolve(services, caller, conversation)
@@ -50,7 +51,7 @@ async def reply(
 async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
     """Return a conversation to the bot, which tells the visitor once.
 
-    An operator returns another operator's conversation only with `yes`.
+    An operator returns another operator's conversation only if `yes` is true.
     """
     before, state, bot = await resolve(services, caller, conversation)
     until = await writable_until(services, before)
@@ -75,7 +76,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 
 
 async def return_overdue(services: Services) -> int:
-    """Return conversations to the bot where nobody came or the operator fell silent, and open those set aside. Return how many."""
+    """Return overdue conversations to the bot, and open those whose snooze has ended. Return how many were overdue."""
     await conversation_team.wake(services.db, services.clock())
     overdue = await stored.overdue(services.db, services.clock(), _BATCH)
     for account_id, last_words, conversation in overdue:
@@ -123,7 +124,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
 
 
 async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
-    """Return the operator with this e-mail address, or the caller, for a conversation. Visitors see the name, else the account's."""
+    """Return the operator `email`, or the caller, as the handler of a conversation. Visitors see the name, or else the account's."""
     actor = caller.actor
     if email is None:
         if actor.kind != "operator":

@@ -66,8 +66,8 @@ def settle_in_background(services: Services) -> asyncio.Task[None]:
 async def settle_all(services: Services, *, at_least_s: float | None = None) -> int:
     """Settle the turns that are unfinished now, oldest first for each bot; return how many. Raises StoreUnavailable.
 
-    Turns under way are waited for. After the service has begun to stop, no turn is started.
-    at_least_s: how old they have to be, None for any age.
+    Turns under way are waited for. After the service has begun to stop, no turn is started. `at_least_s` is the least age of the turns, or
+    None for any age.
     """
     until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else LAST
     outages: list[StoreUnavailable] = []

@@ -40,7 +40,7 @@ class _ChannelTurn(NamedTuple):
 
 
 async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessage | None]:
-    """Store visitors' messages; return each also where it came before, None after an erasure since. Raises TooManyConversations."""
+    """Store visitors' messages and return them even if they came before; one that was erased is None. Raises TooManyConversations."""
     messages = await stored.store(services.db, list(arrived)) if arrived else []
     for message in filter(None, messages):
         services.events.stop_typing(message.conversation, "visitor")
@@ -115,7 +115,7 @@ async def _greet(turn: _ChannelTurn) -> None:
 
 
 def wishes(bot: Bot, language: str) -> tuple[str, ...]:
-    """Return the wishes that a visitor may press: for a person, where the bot hands over, and to be called back."""
+    """Return the wishes that a visitor may press: for a person, if the bot hands over, and to be called back."""
     keys = ("wish.person", "wish.call") if bot.hand_off else ("wish.call",)
     return tuple(catalogue.say(key, language) for key in keys)
 
@@ -127,7 +127,7 @@ def _calls_a_person(turn: _ChannelTurn) -> bool:
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
-    """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged. `before` is said before either."""
+    """Send the reply of the bot's engine, which is charged, or else an uncharged sentence. `before` is put before either."""
     services, bot, message = turn.services, turn.bot, turn.message
     sent, delivery = SendMessage(bot.id, message.text, message.user_id), first_delivery(message.channel, "assistant")
     reply_turn = MessageTurn(

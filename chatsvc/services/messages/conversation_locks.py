@@ -62,7 +62,7 @@ class ConversationLocks:
 
     @property
     def unfinished(self) -> int:
-        """Number of requests in flight, including requests that wait for a lock."""
+        """Return the number of requests in flight, including requests that wait for a lock."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -93,8 +93,8 @@ class ConversationLocks:
     async def reserve(self, allowance: Allowance, turn: NewTurn, conversation: ConversationKey | None = None) -> HeldMessage | None:
         """Reserve one message of an allowance for a turn; return None if none is left. The caller must `release` what it gets.
 
-        conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
-        Over several processes it raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone.
+        `conversation` is the one whose lock the turn will wait for, or None if it is locked already or new. With several processes it
+        raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone.
         """
         if self._db is None:
             return allowance.reserve(turn.month or "")
@@ -121,7 +121,7 @@ class ConversationLocks:
             await background.wait(changed, LOOK_EVERY_S)
 
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
-        """Give a held message back, unless it was charged. `problem` is the outcome for those who have joined the turn."""
+        """Return a reserved message to its allowance, unless it was charged. `problem` is the outcome for those who joined the turn."""
         was_open = held.is_open
         held.close()
         if was_open and held.turn is not None:

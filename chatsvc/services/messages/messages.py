@@ -39,10 +39,9 @@ FALLBACK_S = 1.0
 
 
 async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) -> tuple[Reply, list[EngineError]]:
-    """Ask the engine of a tier and, where it fails and the bot has a fallback, its knowledge.
+    """Ask the engine of a tier, or the knowledge if the engine fails and the bot has a fallback. Both end at `deadline`, in loop time.
 
-    Both end at `deadline`, a time of the event loop. Return the reply, with the fault of the model where the knowledge gave it. Raises
-    EngineError.
+    Return the reply, with the fault of the model if the knowledge gave it. Raises EngineError.
     """
     kinds, faults = [tier.engine], list[EngineError]()
     if turn.bot.fallback == FALLBACK and tier.engine != FALLBACK:
@@ -67,9 +66,9 @@ async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) 
 class MessageTurn:
     """A message of an account to a bot, from its acceptance to its record. The methods are called in their order.
 
-    begins: it is the first of its conversation. page_host: the host of the page where the chat happens. stored: its number in the
-    store, where its channel has stored it before. delivery: delivery state of the reply at its beginning, None on the interface.
-    idempotency: the Idempotency-Key, and the digest of the fields that came with it.
+    `begins` is true for the first of its conversation. `page_host` is the host of the page where the chat happens. `stored` is its number
+    in the store, if its channel has stored it before. `delivery` is the delivery state of the reply at its beginning, or None on the
+    interface. `idempotency` is the Idempotency-Key with the digest of the fields that came with it.
     """
 
     services: Services

@@ -39,16 +39,16 @@ class Widget(NamedTuple):
     account_name: str
 
     def shown_name(self, name: str) -> str:
-        """Return the name of an operator as visitors see it: its first word. The account's, in place of a missing one, is whole."""
+        """Return an operator's name as visitors see it: its first word, or without a name the account's whole name."""
         return name if name == self.account_name else name.split(maxsplit=1)[0] if name.split() else ""
 
     @property
     def is_away(self) -> bool:
-        """Whether the widget answers nothing at the moment."""
+        """Return whether the widget answers nothing at the moment."""
         return self.channel.state != ACTIVE or not self.bot.active
 
     def admits(self, site: str) -> bool:
-        """Report whether the widget may be used on a site. "" is a page that did not name itself, LINK the page of its own."""
+        """Return whether the widget may be used on a site. "" is a page that did not name itself, and LINK is the page of its own."""
         if site == LINK:
             return ANY_LINK in self.channel.sites
         return bool(self.channel.origins) if site == "" else site in self.channel.origins
@@ -81,7 +81,7 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """The greeting, suggested questions and wishes that a widget shows. `closed` says when the team is back, "" while it is there."""
+    """The greeting, suggested questions and wishes that a widget shows. `closed` says when the team is back, or is empty if it is there."""
 
     greeting: str
     suggestions: list[str]
@@ -166,7 +166,7 @@ class WebVisits:
         return {message_id: page for message_id, page in pages.items() if page}
 
     def may_hold(self, widget: Widget, user_id: str, address: str) -> bool:
-        """Report whether one more read of a visitor at an address may be held."""
+        """Return whether one more read of a visitor at an address may be held."""
         held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
@@ -197,7 +197,7 @@ class WebVisits:
         await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
 
     async def note_refused(self, widget: Widget, site: str) -> None:
-        """Keep for the owner which site asked for the widget without being one of its sites. Strangers cause one write a minute."""
+        """Store which site asked for the widget without being one of its sites. Strangers cause at most one write a minute."""
         channel, now = widget.channel, self.services.clock()
         pause_s = NOTED_S if channel.refused_site == site else 60
         if site and now - (channel.refused_at or 0) >= pause_s * 1000:

@@ -73,7 +73,7 @@ async def create(services: Services, _: Caller, *, with_master_key: bool = False
 
 
 async def list_all(services: Services, _: Caller) -> list[KeptBackup]:
-    """List the backups in the folder of backups, newest first. Those of the schedule and those made by hand."""
+    """List the backups in the folder of backups, newest first, both those of the schedule and those made by hand."""
 
     def look() -> list[KeptBackup]:
         backups = []
@@ -131,7 +131,7 @@ def clear_outgoing(config: Config) -> None:
 
 
 def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Backup:
-    """Restore a backup to a temporary folder and check it by `master_key` or the key in it. It is valid if it has no faults."""
+    """Restore a backup to a temporary folder and check it with `master_key` or the key in it. It is valid if it has no faults."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
         try:
             keys = [master_key] if master_key else []
@@ -214,7 +214,7 @@ def _fill(
 
 
 def _key_of(examined: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
-    """Return the master key of the backup's secrets. Raises Refused where it is missing or the backup not authenticated."""
+    """Return the master key of the backup's secrets. Raises Refused if it is missing or the backup is not authenticated."""
     known = [key for key in (present, given, examined.master_key) if key is not None]
     try:
         key = MasterKey(*known).of(examined.check).in_force if known and examined.authenticated else None
@@ -236,7 +236,7 @@ def _ending(folder: Folder, now: int) -> str:
 
 
 def _set_aside(folder: Folder, examined: Backup, ending: str) -> Path | None:
-    """Keep the present database by another name, unless it is newer than the backup. It has its own name until it is replaced."""
+    """Give the present database a second name, which remains when it is replaced. Raises Refused if it is newer than the backup."""
     database = folder.database
     if not database.exists():
         if database.with_name(f"{database.name}-wal").exists():

@@ -30,8 +30,9 @@ _WHOLE_ONLY = ("model_", "mail_", "team_", "channel_unreachable", "database_dama
 class Extent(NamedTuple):
     """Extent of an examination.
 
-    network: connect to the model server and look names up. models: ask for its list of models, which loads a large library.
-    database_s: time for the check of the database in seconds, None for no limit, 0 for no check. egress: ledger of connections.
+    With `network`, connect to the model server and look names up. With `models`, ask for its list of models, which loads a large library.
+    `database_s` is the time for the check of the database in seconds, None for no limit, 0 for no check. `egress` is the ledger of
+    connections.
     """
 
     network: bool = True
@@ -51,7 +52,7 @@ class Examination(NamedTuple):
 
     @property
     def faults(self) -> list[Finding]:
-        """The findings that keep the installation from working."""
+        """Return the findings that keep the installation from working."""
         return [finding for finding in self.findings if finding.state == "fault"]
 
 
@@ -68,14 +69,17 @@ class ExaminationCache:
 
 
 async def run(services: Services, _: Caller) -> Examination:
-    """Examine the installation now. The database's content for at most DATABASE_S, everything for at most LIMIT_S."""
+    """Examine the installation now, for at most LIMIT_S seconds, of which DATABASE_S are for the content of the database."""
     examination = await _examine(services, Extent(models=False, database_s=DATABASE_S, egress=services.egress))
     services.part(ExaminationCache).latest = examination
     return examination
 
 
 async def show(services: Services, _: Caller) -> Examination | None:
-    """Show the latest examination, None before the first. Older than FRESH_MS, a new one begins, without connections and database check."""
+    """Show the latest examination, or None before the first.
+
+    If it is older than FRESH_MS, begin another one, without connections and database check.
+    """
     cache = services.part(ExaminationCache)
     is_fresh = cache.latest is not None and services.clock() - cache.latest.examined_at < FRESH_MS
     if not is_fresh and (cache.task is None or cache.task.done()):

@@ -14,7 +14,7 @@ _CLASSIFIER = "License :: "
 
 
 class Licensed(NamedTuple):
-    """A package or library; `license` is None where only its text tells."""
+    """A package or library; `license` is None if only its text names the licence."""
 
     name: str
     version: str | None

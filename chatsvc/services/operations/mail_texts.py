@@ -24,7 +24,7 @@ def _text(language: str, key: str, **values: object) -> str:
 
 
 def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
-    """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
+    """Write a notice or a test mail to an operator. `public_url` is None if there is no dashboard to lead to."""
     language = _language(mail)
     where = plain(mail.bot or mail.account or "")
     subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))

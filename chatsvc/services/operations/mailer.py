@@ -49,7 +49,7 @@ class Mailer:
         self.outcomes = Counter({rules.SENT: 0})
 
     async def start(self) -> None:
-        """Let answers wait, and settle the mails that the end of a process interrupted."""
+        """Delay the mails with answers, and settle the mails that the end of a process interrupted."""
         await stored.delay_answers(self._services.db, self._services.clock())
         await self.interrupt()
 
@@ -117,7 +117,7 @@ class Mailer:
         await until_written(write, lambda: self.stopping, "mails")
 
     async def _connected(self) -> SmtpConnection:
-        """Return the connection without a recipient, another one where it has broken. Raises MailFault."""
+        """Return the open connection without a recipient, or a new one if it has broken. Raises MailFault."""
         if self._connection is not None:
             try:
                 await self._connection.reset()

@@ -12,9 +12,9 @@ from chatsvc.store.master_key import MasterKey
 
 
 class Rotation(NamedTuple):
-    """A change of the master key. Time in milliseconds, secrets sealed again, those left since the old key cannot open them.
+    """A change of the master key: its time in milliseconds, the secrets sealed again, and those that the old key cannot open.
 
-    `file` holds the new key; None if the configuration gives it.
+    `file` holds the new key; it is None if the configuration gives it.
     """
 
     rotated_at: int

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def new_node(now: int) -> ServiceNode:
-    """Name this process after its machine. It does not listen, or not yet."""
+    """Return this process under a name made of its machine. It does not listen yet, or never."""
     return ServiceNode(f"{os.uname().nodename}-{secrets.token_hex(3)}", now, "", __version__)
 
 
@@ -47,14 +47,17 @@ class Presence:
     """Presence of a process that works alone: nobody else sees it."""
 
     async def serve(self, node: ServiceNode) -> None:
-        """Take over from now on what processes leave that die. `node`: this process, with the address on which it listens."""
+        """Take over the work of processes that die from now on. `node` is this process, with the address on which it listens."""
 
     async def stop(self) -> None:
-        """Be seen no more."""
+        """Hide this process from the others."""
 
 
 class NodeBeat:
-    """Renews the lease of one of several processes. take_over: called when it has removed others that had died; None: it removes nobody."""
+    """Renews the lease of one of several processes.
+
+    `take_over` is called after it has removed others that had died. It removes nobody if `take_over` is None.
+    """
 
     def __init__(self, db: Database, node: ServiceNode) -> None:
         self.node = node
@@ -66,7 +69,7 @@ class NodeBeat:
         self._task = background.run("list of processes", self._beat, stored.BEAT_S)
 
     async def show(self, node: ServiceNode) -> None:
-        """Show the address on which the process listens by now."""
+        """Show the others the address on which this process listens."""
         self.node = node
         await self._beat()
 
@@ -81,29 +84,29 @@ class NodeBeat:
                 self._left_something = False
 
     def _may_remove(self) -> bool:
-        """Report whether every process that lives could note so. After an outage all have been silent."""
+        """Return whether every living process has had time to renew its lease, since none could during an outage."""
         now, most_s = time.monotonic(), stored.DEAD_AFTER_MS / 1000
         if self._last is None or now - self._last > most_s:
             self._steady_since = now
         return self.take_over is not None and now - self._steady_since > most_s
 
     async def stop(self) -> None:
-        """Renew the lease no more."""
+        """Stop renewing the lease."""
         await background.cancel(self._task)
 
 
 class Leases:
-    """The leases of a process. One that works alone holds all; the end of one of several frees those that it held."""
+    """The leases of a process. One that works alone holds all; one of several frees those that it held when it ends."""
 
     def __init__(self, db: Database | None = None) -> None:
         self._db = db
 
     async def hold(self, name: str) -> bool:
-        """Take a lease that is free, or keep one's own. False where another process holds it. Raises StoreUnavailable."""
+        """Take a free lease, or keep an own one. Return False if another process holds it. Raises StoreUnavailable."""
         return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
 
     def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
-        """Return a function that does the work where this process holds the lease."""
+        """Return a function that does the work if this process holds the lease."""
 
         async def guarded() -> None:
             if await self.hold(name):

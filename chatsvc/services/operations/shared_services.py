@@ -30,7 +30,7 @@ class SharedPresence(Presence):
     """Presence of one of several processes: it renews its lease, hears the others, and takes over what they leave."""
 
     def __init__(self, services: Services, node: ServiceNode, replaced: asyncio.Event) -> None:
-        """`replaced` is set where this process has to end."""
+        """Prepare the presence. `replaced` is set when this process has to end."""
         self._services, self._replaced = services, replaced
         self._beat = NodeBeat(services.db, node)
         self._tasks: list[asyncio.Task[None]] = []
@@ -48,7 +48,7 @@ class SharedPresence(Presence):
         ]
 
     async def _take_over(self) -> None:
-        """Begin with what processes left that have died: mails, messages, webhooks, polls, and turns without a reply."""
+        """Take over what dead processes left: mails, messages, webhooks, polls, and turns without a reply."""
         services = self._services
         for changed in services.channels.observers:
             changed("")
@@ -64,7 +64,7 @@ class SharedPresence(Presence):
         await channel_answers.settle_all(services, at_least_s=services.config.anthropic.timeout_s + LEFT_S)
 
     async def _check_key(self) -> None:
-        """End this process where the store has another master key by now."""
+        """End this process if the store has another master key by now."""
         try:
             self._services.secret.of(await facts.check(self._services.db))
         except OtherMasterKey as fault:

@@ -87,7 +87,7 @@ async def metrics(services: Services, _: Caller) -> MetricsSummary:
 
 
 async def state(services: Services, *, stopping: bool) -> str:
-    """Return `ready`, or the reason against it: `stopping`, `store_unavailable`."""
+    """Return `ready`, or the reason why the service is not: `stopping` or `store_unavailable`."""
     if stopping:
         return "stopping"
     if services.db.fault:
@@ -122,9 +122,10 @@ async def list_acts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[AuditRecord]:
-    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off.
+    """List records of one account, or of the caller's scope, newest first.
 
-    actor: only the acts of the one with this id. act: only those of this operation.
+    The `outcome` of an act that is under way or was cut off is None. `actor` selects the acts of the actor with this id, and `act` those of
+    one operation.
     """
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     start = instant_of(since) if since is not None else 0

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 async def own(services: Services, caller: Caller, *, verified: bool = True) -> SignedIn:
-    """Find the caller's own live session; raises `session_needed`. `verified` False finds one that waits for the second factor."""
+    """Find the caller's own live session; raises `session_needed`. If `verified` is False, find one that waits for the second factor."""
     signed_in = await sessions.find_by_id(services.db, caller.session) if caller.session else None
     if signed_in is None or signed_in.session.verified is not verified or not operators.is_live(signed_in.session, services.clock()):
         raise refusals.session_needed()
@@ -179,7 +179,7 @@ async def recovery_codes_left(services: Services, caller: Caller) -> int:
 
 
 def step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> int | None:
-    """Return the time step of a TOTP code by a sealed secret; None if it is wrong."""
+    """Return the time step of a TOTP code by a sealed secret, or None if the code is wrong."""
     digits = "".join(code.split())
     try:
         secret = sealing.unseal(services.secret, SECOND_FACTORS, sealed, row_name("operators", operator_id))

@@ -184,7 +184,7 @@ async def _find_whole(services: Services, caller: Caller, email: str) -> Operato
 
 
 async def _roles(services: Services, caller: Caller, account: str | None, role: str | None) -> dict[str, Role | None]:
-    """Return the account and the role in it, None to take it away; raises Refused."""
+    """Return the account with its new role, if one is given. The role is None to take it away. Raises Refused."""
     if role is None:
         if account is not None:
             raise refusals.role_missing(roles=list(operators.ROLES))

@@ -39,7 +39,7 @@ SHOWN_ONCE_MS = 600_000
 
 
 async def create(services: Services, _: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
-    """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`."""
+    """Sign in with e-mail address and password. The session of an operator with a second factor waits for `verify`."""
     email = _typed_email(email)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
@@ -110,8 +110,8 @@ async def set_password(
 ) -> NewSession:
     """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
-    A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's; it may be left out where the operator
-    has one.
+    A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's; it may be left out if the operator has
+    one.
     """
     if token is not None:
         return await _set_up(services, token, password, name.strip(), browser, address)
@@ -192,7 +192,7 @@ def _new(services: Services, operator: Operator, browser: str, address: str, *, 
 
 
 def _is_known(held: Credentials | None, address: str) -> bool:
-    """Report whether the operator has signed in from the address before."""
+    """Return whether the operator has signed in from the address before."""
     return held is not None and network(address) in held.known_networks
 
 

@@ -43,7 +43,10 @@ class Step(NamedTuple):
 
 
 class IncompleteBot(NamedTuple):
-    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours". `offers`: what its knowledge says of them."""
+    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours".
+
+    `offers` is what its knowledge says of them.
+    """
 
     bot: Bot
     missing: list[str]
@@ -53,8 +56,8 @@ class IncompleteBot(NamedTuple):
 class Today(NamedTuple):
     """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
-    `questions` are groups without an answer, each with the id of its bot. allowance: None for roles that may not see it. steps: empty once
-    the bot is taught, tried and on a website, or the account is older than NEW_DAYS.
+    `questions` are groups without an answer, each with the id of its bot. `allowance` is None for roles that may not see it. `steps` is
+    empty once the bot is taught, tried and on a website, or the account is older than NEW_DAYS.
     """
 
     missed: list[MissedVisitor]
