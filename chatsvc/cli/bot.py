@@ -85,7 +85,7 @@ def sync(ctx: click.Context, folder: Path, account: str | None, check: bool, pru
 
     with progress("reading"):
         bots = read_folder(folder)
-        knowledge = parse_knowledge([(bot.knowledge, str(bot.columns.get("language") or "tr")) for bot in bots])
+        knowledge = parse_knowledge([(bot.knowledge, str(bot.parts.get("language") or "tr")) for bot in bots])
         files = [{"file": bot.file, "text": bot.text, "knowledge": parsed} for bot, parsed in zip(bots, knowledge, strict=True)]
         result = call(ctx, "bot.sync", files=files, account=account, prune=prune, check=check)
     plan, failed = result["plan"], result["failed"]

@@ -15,7 +15,6 @@ from chatsvc.cli.files import AT_ONCE, decoded
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
-from chatsvc.domain.profiles import Profile
 from chatsvc.local_user import open_own
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 
@@ -23,11 +22,11 @@ _MOST_FILES = 1_000
 
 
 class FolderBot(NamedTuple):
-    """A bot's file. It has a path in the folder, a text, columns and knowledge files, which are None if the file names none."""
+    """A bot's file: its path in the folder, text, parts and knowledge files, which are None if it names none."""
 
     file: str
     text: str
-    columns: dict[str, Any]
+    parts: dict[str, Any]
     knowledge: list[tuple[str, bytes]] | None
 
 
@@ -37,7 +36,7 @@ def read_folder(folder: Path) -> list[FolderBot]:
     bots = []
     for path in _bot_files(folder, ""):
         bot = read_bot(folder, path, faults)
-        if "name" in bot.columns or any(fault["file"] == path for fault in faults):
+        if "name" in bot.parts or any(fault["file"] == path for fault in faults):
             bots.append(bot)
     if faults:
         raise refusals.bot_file_invalid(file="", faults=faults)
@@ -52,10 +51,10 @@ def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot
     """Read one bot's file and its knowledge; faults are added to `faults`. Raises CommandError."""
     reader = BotFileReader(None)
     text = decoded(path, _content(folder, path))
-    columns = reader.read_text(text, Profile())
+    parts = reader.read_text(text)
     knowledge = None if reader.knowledge is None else _knowledge(folder, path, reader)
     faults += [{**fault._asdict(), "file": path} for fault in reader.in_order()]
-    return FolderBot(path, text, columns, knowledge)
+    return FolderBot(path, text, parts, knowledge)
 
 
 def _bot_files(folder: Path, below: str) -> Iterator[str]:

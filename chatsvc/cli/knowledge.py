@@ -263,6 +263,7 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     from chatsvc.cli.bot_folder import read_bot
     from chatsvc.control.rendering import test_outcome
     from chatsvc.domain import times
+    from chatsvc.services.accounts.bot_files import differing_of
     from chatsvc.services.knowledge import bot_tests
     from chatsvc.services.knowledge.knowledge import from_file
 
@@ -274,7 +275,7 @@ def _of_file(file: str) -> list[dict[str, Any]]:
     if faults:
         raise refusals.bot_file_invalid(file=path.name, faults=faults)
     nobody = Bot("", "", path.stem, None, "", active=True, messages_used=0, created_at=0, updated_at=0)
-    bot = nobody._replace(**read.columns)
+    bot = nobody._replace(**differing_of(nobody, read.parts))
     (parsed,) = parse_knowledge([(read.knowledge, bot.language)])
     files = [from_file(item) for item in parsed or ()]
     index = bot_tests.index_of(

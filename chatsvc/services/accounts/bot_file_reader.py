@@ -9,7 +9,7 @@ from chatsvc.config.document import NOTHING, ConfigError, List, Map, Node, Scala
 from chatsvc.domain import profiles
 from chatsvc.domain.bot_tests import DECISIONS, EXPECTATIONS, MOST_TESTS, BotTest
 from chatsvc.domain.captures import REQUEST_TYPES
-from chatsvc.domain.profiles import ClosedDays, Form, FormField, Profile
+from chatsvc.domain.profiles import ClosedDays, Form, FormField
 from chatsvc.domain.refusals import Refused
 from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
@@ -74,7 +74,8 @@ class BotFileReader:
     def in_order(self) -> list[BotFileFault]:
         return sorted({fault[:3]: fault for fault in self.faults}.values(), key=lambda fault: fault[:3])[:MAX_FAULTS]
 
-    def read_text(self, text: str, profile: Profile) -> dict[str, object]:
+    def read_text(self, text: str) -> dict[str, Any]:
+        """Return the parts of a file by name: columns of a bot, and fields of its profile."""
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
@@ -83,9 +84,9 @@ class BotFileReader:
         except ConfigError as error:
             self.faults += [BotFileFault(fault.line, fault.column, "no_yaml", {"fault": fault.message}) for fault in error.faults]
             node = NOTHING
-        return self.read(node, profile)
+        return self.read(node)
 
-    def read(self, node: Node, profile: Profile) -> dict[str, object]:
+    def read(self, node: Node) -> dict[str, Any]:
         readers: dict[str, Reader] = {
             **{name: partial(self._setting, name) for name in SETTINGS},
             "closed": self._closed,
@@ -99,12 +100,9 @@ class BotFileReader:
             **{name: partial(self._number, name) for name in NUMBERS},
             "knowledge": self._patterns,
         }
-        changes = self._parts(node, "a bot's file", readers)
-        self.knowledge = changes.pop("knowledge", None)
-        owned = {name: changes.pop(name) for name in Profile._fields if name in changes}
-        if owned and not self.faults:
-            changes["profile"] = profile._replace(**owned).dump()
-        return changes
+        parts = self._parts(node, "a bot's file", readers)
+        self.knowledge = parts.pop("knowledge", None)
+        return parts
 
     def _parts(self, node: Node, whole: str, readers: Mapping[str, Reader], known: Sequence[str] = ()) -> dict[str, Any]:
         """Read the parts of a mapping, each by the reader of its name; refuse those of other names."""

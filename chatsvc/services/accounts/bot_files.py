@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from chatsvc.domain import opening_hours, profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Bot
-from chatsvc.domain.profiles import Form, values_of_form
+from chatsvc.domain.profiles import Form, Profile, values_of_form
 from chatsvc.language import catalogue
 from chatsvc.services.accounts import bots
 from chatsvc.services.accounts.bot_file_reader import NUMBERS, SETTINGS, BotFileReader, values_of
@@ -114,16 +113,25 @@ async def compare(services: Services, _: Caller, *, bot: Bot, file: str, text: s
 
 async def _differing(services: Services, bot: Bot, file: str, text: str) -> dict[str, Any]:
     reader = BotFileReader(services.config.models)
+
+    def read() -> dict[str, Any]:
+        parts = reader.read_text(text)
+        return {} if reader.faults else differing_of(bot, parts)
+
     # In a thread: a long file with many faults takes a second.
-    changes = await services.threads.run(partial(reader.read_text, text, profiles.load(bot.profile)), bot.account_id)
+    differing = await services.threads.run(read, bot.account_id)
     if reader.faults:
         raise refusals.bot_file_invalid(file=file, faults=[fault._asdict() for fault in reader.in_order()])
-    return differing_of(bot, changes)
+    return differing
 
 
-def differing_of(bot: Bot, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return the columns of a file that a bot does not have yet."""
-    differing = {name: value for name, value in changes.items() if getattr(bot, name) != value}
+def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that a bot gets from the parts of a file, without those that it has already."""
+    owned = {name: part for name, part in parts.items() if name in Profile._fields}
+    columns = {name: part for name, part in parts.items() if name not in owned}
+    if owned:
+        columns["profile"] = profiles.load(bot.profile)._replace(**owned).dump()
+    differing = {name: value for name, value in columns.items() if getattr(bot, name) != value}
     if bot.ask_back is None and differing.get("ask_back"):
         del differing["ask_back"]  # on is the default
     return differing
@@ -171,11 +179,11 @@ def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> str | None:
         given["forms"] = {kind: form for kind, form in {**current, **forms}.items() if form}
     node, paths = values_of(given)
     reader = BotFileReader(services.config.models)
-    changes = reader.read(node, before)
+    parts = reader.read(node)
     if reader.faults:
         faults = [{"field": paths[fault.line], "code": fault.code, "facts": fault.facts} for fault in reader.in_order()]
         raise refusals.bot_settings_invalid(faults=faults)
-    return cast("str | None", changes["profile"])
+    return before._replace(**parts).dump()
 
 
 async def close(services: Services, _: Caller, *, bot: Bot, first: str, last: str = "", note: str = "") -> Bot:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller, Unchanged
 from chatsvc.domain.bot_tests import BotTestOutcome
-from chatsvc.domain.profiles import Profile
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
@@ -76,11 +75,11 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
     wanted: list[SyncedBot] = []
     named: dict[object, str] = {}
     for file in files:
-        name = BotFileReader(None).read_text(file["text"], Profile()).get("name")
+        reader = BotFileReader(services.config.models)
+        parts = reader.read_text(file["text"])
+        name = parts.get("name")
         same = [bot for bot in state.bots.values() if bot.name == name]
         bot = same[0] if same else bots.new(services, state)
-        reader = BotFileReader(services.config.models)
-        changes = reader.read_text(file["text"], profiles.load(bot.profile))
         if len(same) > 1:
             reader.faults.append(BotFileFault(0, 0, "name_of_several", {"name": name}))
         if name in named:
@@ -88,7 +87,7 @@ def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, A
         named[name] = file["file"]
         faults += [{**fault._asdict(), "file": file["file"]} for fault in reader.in_order()]
         parsed = None if file["knowledge"] is None else [knowledge.from_file(parsed) for parsed in file["knowledge"]]
-        wanted.append(SyncedBot(bot, not same, differing_of(bot, changes), parsed))
+        wanted.append(SyncedBot(bot, not same, {} if reader.faults else differing_of(bot, parts), parsed))
     if faults:
         raise refusals.bot_file_invalid(file="", faults=faults)
     return wanted

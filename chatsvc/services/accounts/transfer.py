@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from chatsvc.domain import profiles, refusals, webhooks
 from chatsvc.domain.actors import Caller
@@ -121,10 +121,10 @@ def _profile(services: Services, stored_profile: str) -> str | None:
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise refusals.import_value_wrong(kind="bot", field="profile") from None
     reader = BotFileReader(services.config.models)
-    changes = reader.read(node, Profile())
+    parts = reader.read(node)
     if reader.faults:
         raise refusals.import_value_wrong(kind="bot", field="profile")
-    return cast("str | None", changes["profile"])
+    return Profile(**parts).dump()
 
 
 async def end(services: Services, caller: Caller, *, account: str, complete: bool) -> AccountUsage | ImportedAccount:
