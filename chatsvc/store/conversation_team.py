@@ -7,7 +7,7 @@ Scopes (`accounts`) are None for all accounts; a conversation that is in none of
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chatsvc.domain import models
 from chatsvc.domain.captures import InboxItem
@@ -171,17 +171,10 @@ _PEOPLE = """
             WHERE r.conversation = c.number AND r.follows IS NULL), c.account_id
     FROM json_each(?) page CROSS JOIN conversations c ON c.number = CAST(page.value AS BIGINT)
 """
-_OF_CONTACTS = """
-    SELECT c.number FROM json_each(?4) page CROSS JOIN conversations c ON c.account_id = ?1 AND lower(c.visitor_email) = page.value
-    WHERE c.visitor_email IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
-    UNION
-    SELECT c.number FROM json_each(?5) page CROSS JOIN conversations c ON c.account_id = ?1 AND c.visitor_phone = page.value
-    WHERE c.visitor_phone IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
-"""
 
 
 def people_in(connection: Connection, numbers: Sequence[int]) -> dict[int, Person]:
-    """Read the visitors of conversations (numbers) within a unit."""
+    """Read the visitors of conversations within a unit, by the conversations' numbers."""
     return {number: Person(*row) for number, *row in connection.execute(_PEOPLE, (json.dumps(list(numbers)),)).fetchall()}
 
 
@@ -189,18 +182,23 @@ people_of = reads(people_in)
 
 
 @reads
-def of_people(connection: Connection, people: Sequence[Person], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
-    """Read the conversations, with their numbers, that have an e-mail address or telephone number of these people."""
-    rows: list[tuple[Any, ...]] = []
-    for account_id in {person.account_id for person in people}:
-        of_account = [person for person in people if person.account_id == account_id]
-        emails = [person.email.lower() for person in of_account if person.email]
-        phones = [person.phone for person in of_account if person.phone]
-        rows += connection.execute(
-            f"SELECT {COLUMNS}, number FROM conversations WHERE number IN ({_OF_CONTACTS}) LIMIT ?3",
-            (account_id, bot_id, limit, json.dumps(emails), json.dumps(phones)),
-        )
-    return [(Conversation(*row[:-1]), row[-1]) for row in rows]
+def of_people(connection: Connection, numbers: Sequence[int], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
+    """Read the conversations, with their numbers, with the e-mail address or telephone number of a visitor of these (numbers)."""
+    rows = connection.execute(
+        f"""
+        SELECT {COLUMNS}, number FROM conversations WHERE number IN (
+            SELECT c.number FROM json_each(?1) page CROSS JOIN conversations v ON v.number = CAST(page.value AS BIGINT)
+            CROSS JOIN conversations c ON c.account_id = v.account_id AND lower(c.visitor_email) = lower(v.visitor_email)
+            WHERE c.visitor_email IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+            UNION
+            SELECT c.number FROM json_each(?1) page CROSS JOIN conversations v ON v.number = CAST(page.value AS BIGINT)
+            CROSS JOIN conversations c ON c.account_id = v.account_id AND c.visitor_phone = v.visitor_phone
+            WHERE c.visitor_phone IS NOT NULL AND (?2 IS NULL OR c.bot_id = ?2)
+        ) LIMIT ?3
+        """,
+        (json.dumps(list(numbers)), bot_id, limit),
+    )
+    return [(Conversation(*conversation), number) for *conversation, number in rows]
 
 
 MOST_OTHERS = 10

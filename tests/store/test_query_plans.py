@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chatsvc.domain.models import Entry, Person, Synonyms
+from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.paging import Position
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
@@ -125,9 +125,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of conversations with a label": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(label="vip"), 20),
     "a page of known visitors": lambda db: found_by(db, "known"),
     "people": lambda db: conversation_team.people_of(db, [1, 2]),
-    "the conversations of people": lambda db: conversation_team.of_people(
-        db, [Person("Ada", "a@b", "1", None, 0, 0, "account")], "bot", 20
-    ),
+    "the conversations of people": lambda db: conversation_team.of_people(db, [1, 2], "bot", 20),
     "the labels of an account": lambda db: conversation_team.labels(db, "account"),
     "the words around a hit": lambda db: conversation_team.recent_texts(db, [1, 2]),
     "the rows of a list": lambda db: conversation_team.details(db, [1, 2], "operator"),

@@ -155,15 +155,12 @@ async def list_people(
         return ResultPage([], None)
     wanted = ConversationFilter(bot_id, None, terms, KNOWN)
     page = await search_queries.conversations(services.db, caller.scope.accounts, wanted, paging.clamped(limit), after)
-    people = await stored.people_of(services.db, [number for _, number in page.items])
-    rows, listed = page.items, {conversation.id for conversation, number in page.items if number in people}
+    rows, listed = page.items, {conversation.id for conversation, _ in page.items}
     if not terms:
-        same = await stored.of_people(services.db, list(people.values()), bot_id, MOST_PEOPLES_CONVERSATIONS)
-        every = {number: conversation for conversation, number in [*rows, *same]}
-        rows = sorted(
-            ((conversation, number) for number, conversation in every.items()), key=lambda row: (-row[0].last_message_at, -row[1])
-        )
-        people = await stored.people_of(services.db, [number for _, number in rows])
+        same = await stored.of_people(services.db, [number for _, number in rows], bot_id, MOST_PEOPLES_CONVERSATIONS)
+        by_number = {number: (conversation, number) for conversation, number in [*rows, *same]}
+        rows = sorted(by_number.values(), key=lambda row: (row[0].last_message_at, row[1]), reverse=True)
+    people = await stored.people_of(services.db, [number for _, number in rows])
     merged = _merged([KnownVisitor(people[number], [conversation]) for conversation, number in rows if number in people])
     # Whoever has a newer conversation is on an earlier page.
     shown = [visitor for visitor in merged if visitor.conversations[0].id in listed]
