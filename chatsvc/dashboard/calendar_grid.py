@@ -1,7 +1,6 @@
 """Layout of appointments as a calendar: a column for each day or person, a row for each half or quarter of an hour."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -11,8 +10,7 @@ from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 
 DAY_MINUTES = 24 * 60
-_USUAL = (8 * 60, 19 * 60)
-"""What is shown of a day where nobody has said when the business is open."""
+_USUAL = (8 * 60, 19 * 60)  # shown of a day on which the business is always open
 
 
 class Block(NamedTuple):
@@ -38,14 +36,13 @@ class CalendarCell(NamedTuple):
     is_open: bool = True
 
 
-@dataclass
-class Column:
+class Column(NamedTuple):
     """A day, or a person on a day. Appointments at the same time stand in lanes beside each other."""
 
     day: date
     person: str
     open: list[tuple[int, int]]
-    lanes: list[list[Block]] = field(default_factory=list)
+    lanes: list[list[Block]]
 
 
 class Row(NamedTuple):
@@ -73,27 +70,25 @@ def lay_out(
 ) -> Grid:
     """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
     known = {bot.id: bot for bot in bots}
-    starts = [(item, datetime.fromtimestamp(item.appointment.begins_at / 1000, UTC).astimezone(zone)) for item in items if item.appointment]
+    starts = [(item, datetime.fromtimestamp(item.appointment.begins_at / 1000, zone)) for item in items if item.appointment]
     is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for _, start in starts)
     step = 15 if is_exact else 30
     persons = sorted({person_of(item) for item in items}, key=lambda name: (not name, name)) if person_of else []
     columns: dict[tuple[date, str], Column] = {}
     for day in days:
         hours = _open(day, known.values(), zone)
-        columns |= {(day, person): Column(day, person, hours) for person in persons or [""]}
+        columns |= {(day, person): Column(day, person, hours, []) for person in persons or [""]}
     for item, begin in sorted(starts, key=lambda start: start[1]):
         column = columns.get((begin.date(), person_of(item) if person_of else ""))
         if column is not None:
-            beside = [start for other, start in starts if other.bot_id == item.bot_id]
-            block = _block(item, known.get(item.bot_id), begin, beside, step)
-            free = next((lane for lane in column.lanes if lane[-1].behind <= block.first), None)
-            if free is None:
-                column.lanes.append([block])
-            else:
-                free.append(block)
+            block = _block(item, known.get(item.bot_id), begin, [start for other, start in starts if other.bot_id == item.bot_id], step)
+            lane = next((lane for lane in column.lanes if lane[-1].behind <= block.first), [])
+            if not lane:
+                column.lanes.append(lane)
+            lane.append(block)
     shown = list(columns.values())
-    over = [block for column in shown for lane in column.lanes for block in lane if block.is_over]
-    return Grid(shown, _table(shown, step, zone), 60 // step, over)
+    blocks = [block for column in shown for lane in column.lanes for block in lane]
+    return Grid(shown, _table(shown, blocks, step, zone), 60 // step, [block for block in blocks if block.is_over])
 
 
 def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[datetime], step: int) -> Block:
@@ -129,8 +124,7 @@ def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int
     return sorted(span for span in spans if span[0] < span[1])
 
 
-def _table(columns: list[Column], step: int, zone: ZoneInfo) -> list[Row]:
-    blocks = [block for column in columns for lane in column.lanes for block in lane]
+def _table(columns: list[Column], blocks: list[Block], step: int, zone: ZoneInfo) -> list[Row]:
     spans = [span for column in columns for span in column.open]
     if all(span == (0, DAY_MINUTES) for span in spans):
         spans = [_USUAL]

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import chain
 from typing import IO
 from urllib.parse import parse_qsl
@@ -122,58 +123,42 @@ async def read_form(request: web.Request, limits: FormLimits) -> Fields:
 
 
 async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> Fields:
-    form = Fields()
+    fields = Fields()
     try:
         parser = multipart.PushMultipartParser(
             boundary, max_segment_count=limits.fields, max_header_size=limits.header_size, max_segment_size=limits.size, strict=True
         )
-        parts = _Parts(form, limits)
         with parser:
+            part: multipart.MultipartSegment = None
+            content = Upload("", "", BytesIO())
             async for chunk in body:
                 for event in parser.parse(chunk):
-                    parts.add(event)
+                    # The head of a part, its bytes, and None at its end.
+                    if isinstance(event, multipart.MultipartSegment):
+                        part, content = event, _content(event)
+                        if part.filename:
+                            fields.uploads.add(part.name or "", content)
+                    elif event is not None:
+                        content.file.write(event)
+                        content.size += len(event)
+                        if not part.filename and content.size > limits.field_size:
+                            raise BadForm("a field is too long")
+                    else:
+                        content.file.seek(0)
+                        if part.filename is None:
+                            fields.values.add(part.name or "", content.file.read().decode())
     except (multipart.MultipartError, UnicodeDecodeError) as fault:
-        form.close()
+        fields.close()
         raise BadForm(type(fault).__name__) from None
     except BaseException:
-        form.close()
+        fields.close()
         raise
-    return form
+    return fields
 
 
-class _Parts:
-    """Collects the parser's events. The head of a part, its bytes, and None at its end."""
-
-    def __init__(self, form: Fields, limits: FormLimits) -> None:
-        self._form = form
-        self._limits = limits
-        self._name = ""
-        self._text = bytearray()
-        self._upload: Upload | None = None
-        self._skips = False
-
-    def add(self, event: multipart.MultipartSegment | bytes | None) -> None:
-        """Process one event; raises BadForm and UnicodeDecodeError."""
-        if isinstance(event, multipart.MultipartSegment):
-            self._begin(event)
-        elif event is None:
-            if self._upload is not None:
-                self._upload.file.seek(0)
-            elif not self._skips:
-                self._form.values.add(self._name, self._text.decode())
-        elif self._upload is not None:
-            self._upload.file.write(event)
-            self._upload.size += len(event)
-        else:
-            self._text += event
-            if len(self._text) > self._limits.field_size:
-                raise BadForm("a field is too long")
-
-    def _begin(self, segment: multipart.MultipartSegment) -> None:
-        self._name, self._text, self._upload = segment.name or "", bytearray(), None
-        self._skips = segment.filename == ""
-        if segment.filename:
-            name = segment.filename.replace("\\", "/").rpartition("/")[2]
-            file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # the form closes it
-            self._upload = Upload(name, segment.content_type or "application/octet-stream", file)
-            self._form.uploads.add(self._name, self._upload)
+def _content(part: multipart.MultipartSegment) -> Upload:
+    if not part.filename:
+        return Upload("", "", BytesIO())
+    name = part.filename.replace("\\", "/").rpartition("/")[2]
+    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # the form closes it
+    return Upload(name, part.content_type or "application/octet-stream", file)

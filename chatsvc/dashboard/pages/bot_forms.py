@@ -87,16 +87,14 @@ def _typed(fields: Fields) -> list[Row]:
 def _rearranged(rows: list[Row], button: str) -> list[Row]:
     """Add, move or remove a row: `add`, `up-1`, `down-1`, `remove-1`. Anything else leaves them."""
     verb, _, number = button.partition("-")
-    if verb == "add" and len(rows) < MOST:
-        return [*rows, NO_ROW]
     index = whole_number(number)
-    if index is None or index >= len(rows):
-        return rows
-    rest = rows[:index] + rows[index + 1 :]
-    target = {"up": max(0, index - 1), "down": index + 1}.get(verb)
-    if target is not None:
-        return [*rest[:target], rows[index], *rest[target:]]
-    return rest if verb == "remove" else rows
+    if verb == "add":
+        return [*rows, NO_ROW][:MOST]
+    if verb in ("up", "down", "remove") and index is not None and index < len(rows):
+        row = rows.pop(index)
+        if verb != "remove":
+            rows.insert(index + 1 if verb == "down" else max(0, index - 1), row)
+    return rows
 
 
 @form(show)
