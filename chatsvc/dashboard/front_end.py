@@ -95,7 +95,7 @@ class Dashboard:
         return page.fail(404)
 
     async def _answer(self, route: Route, handler: Handler, request: Request) -> Response:
-        """Check origin, session and access, and call the handler."""
+        """Check the path, the origin, the session, the account and the access, in this order, and call the handler."""
         try:
             unquote(request.rel_url.raw_path, errors="strict")
         except UnicodeDecodeError:
@@ -142,9 +142,10 @@ class Dashboard:
         chosen = owner or wanted or page.session.account_id
         page.accounts = await sessions.choices(services, scope, chosen)
         page.account_id = chosen if chosen in page.accounts else next(iter(page.accounts), None)
-        state = await services.account_cache.account(page.account_id) if page.account_id else None
-        first_bot = next(iter(state.bots.values()), None) if state else None
-        page.timezone = page.operator.timezone or (first_bot.timezone if first_bot else page.timezone)
+        if page.operator.timezone:
+            page.timezone = page.operator.timezone
+        elif page.account_id and (state := await services.account_cache.account(page.account_id)) and state.bots:
+            page.timezone = next(iter(state.bots.values())).timezone
         if kind and owner is None:
             raise administration.missing(kind, page.params[kind])
 
