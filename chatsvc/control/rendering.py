@@ -362,7 +362,7 @@ RENDERERS: Mapping[str, Callable[[Any], Any]] = {
         "synonyms": [group._asdict() for group in result.synonyms],
     },
     **dict.fromkeys(("knowledge.phrase", "knowledge.preview", "knowledge.preview_show", "knowledge.lint"), computation),
-    "knowledge.phrase_apply": whole,
+    **dict.fromkeys(("knowledge.phrase_apply", "knowledge.forget_unanswered"), whole),
     "knowledge.history": knowledge_change,
     **dict.fromkeys(
         ("knowledge.show_change", "knowledge.undo"),
@@ -373,7 +373,6 @@ RENDERERS: Mapping[str, Callable[[Any], Any]] = {
         },
     ),
     "knowledge.unanswered": unanswered_group,
-    "knowledge.forget_unanswered": lambda cleared: {"bot": cleared.bot, "cleared": cleared.questions},
     "test.run": test_outcome,
     **dict.fromkeys(("site.add", "site.list", "site.state", "site.sync", "site.apply", "site.discard"), site),
     "site.show": shown_site,

@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
@@ -58,11 +59,13 @@ def main() -> None:
         # Its modules are imported now: later the process may not be allowed to read the program's files.
         library.read("sample", library.SAMPLE, "en")
     codecs_needed: tuple[str, ...] = ("utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1254", "latin-1", "cp437", "ascii")
-    if request.get("site"):
+    site_files = None
+    if request["site"]:
         from chatsvc.file_reader import website
 
         codecs_needed += website.CODECS
-        website.SiteFiles(request["site"]).read("page", b"<p>a", "http://a/", "")
+        site_files = website.SiteFiles(request["site"])
+        site_files.read("page", b"<p>a", "http://a/", "")
     for codec in codecs_needed:
         codecs.lookup(codec)  # its module is imported now
     user, group = request["user"], request["group"]
@@ -75,17 +78,12 @@ def main() -> None:
     memory = _MEMORY + _MEMORY_PER_BYTE * max((file["size"] for file in request["files"]), default=0)
     for resource_limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
         resource.setrlimit(resource_limit, (most, most))
-    answer(request, sys.stdin.buffer, sys.stdout.buffer)
+    answer(request["files"], site_files, sys.stdin.buffer, sys.stdout.buffer)
 
 
-def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
-    """Read the files of a request from `source`, and write a line of JSON for each file to `target`."""
-    site_files = None
-    if request.get("site"):
-        from chatsvc.file_reader.website import SiteFiles
-
-        site_files = SiteFiles(request["site"])
-    for file in request["files"]:
+def answer(files: Sequence[dict[str, Any]], site_files: "SiteFiles | None", source: IO[bytes], target: IO[bytes]) -> None:
+    """Read files from `source`, and write a line of JSON for each file to `target`."""
+    for file in files:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.
         signal.setitimer(signal.ITIMER_PROF, seconds(file["kind"], len(data)))

@@ -192,7 +192,7 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
             await act(services, f"unanswered.{name}", bot=bot, question=999, **given)
     with pytest.raises(Refused, match="entry_not_found"):
         await act(services, "unanswered.add", bot=bot, question=group.id, entry="nope")
-    assert (await act(services, "knowledge.forget_unanswered", bot=bot, question=group.id)).questions == 2
+    assert (await act(services, "knowledge.forget_unanswered", bot=bot, question=group.id)).cleared == 2
     for text in ("is there a swimming pool", "is there a swimming pool", "do you sell helmets"):
         await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
     first = await act(services, "unanswered.list", bot=bot, limit=1)

@@ -189,7 +189,7 @@ def test_the_child_answers_a_line_a_file() -> None:
     sizes = {"faq.md": len(FAQ), "x.csv": 6}
     files = [{"name": name, "kind": Path(name).suffix, "size": size, "language": "en"} for name, size in sizes.items()]
     written = io.BytesIO()
-    child.answer({"files": files}, io.BytesIO(FAQ + b"alt: x"), written)
+    child.answer(files, None, io.BytesIO(FAQ + b"alt: x"), written)
     first, second = map(json.loads, written.getvalue().splitlines())
     assert first["entries"][0][0] == "When are you open?"
     assert second["faults"][0]["line"] == 1

@@ -177,7 +177,7 @@ class Cleared(NamedTuple):
     """The number of questions of a bot that were deleted."""
 
     bot: str
-    questions: int
+    cleared: int
 
 
 async def groups(
