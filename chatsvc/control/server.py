@@ -32,6 +32,7 @@ OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
 LARGEST = 2**53 - 1  # whole numbers above it are not exact in every reader of JSON
 _LIMITS = frozenset({"limit", "message_limit"})
+_NUMBERS = _LIMITS | {"after", "question"}  # use-cases check other numbers themselves
 _CONNECTIONS = logging.getLogger(f"{__name__}.connections")  # aiohttp's: operations log their own faults
 
 
@@ -119,7 +120,7 @@ class ControlServer:
             declared = signature.parameters.get(name)
             if not _fits(value, inspect.formatannotation(declared.annotation) if declared else _SETTINGS.get(name, "str | None")):
                 raise refusals.argument_of_wrong_type(argument=name)
-            if type(value) is int and abs(value) > LARGEST:
+            if name in _NUMBERS and type(value) is int and abs(value) > LARGEST:
                 raise refusals.number_out_of_range(field=name, most=LARGEST)
             if name in _LIMITS and value < 1:
                 raise refusals.count_out_of_range(field=name, most=paging.MOST)
