@@ -72,7 +72,8 @@ class Mailer:
         """Make one attempt and write its outcome. Let the mail fail if it was tried for too long."""
         services, now = self._services, self._services.clock()
         if mail.created_at <= now - rules.GIVE_UP_MS:
-            await self._settle(mail.number, MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer))
+            outcome = MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer)
+            await stored.settle(services.db, mail.number, outcome, now)
             return
         try:
             connection = await self._connected()
