@@ -5,6 +5,7 @@ import logging
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar, cast
@@ -94,25 +95,8 @@ class Abandoned(Exception):
     """The caller of long work has gone."""
 
 
-class _Abandonment:
-    """Tells long work in a thread that its caller has gone."""
-
-    def __init__(self) -> None:
-        self.has_gone = False
-        self._ends: list[Callable[[], object]] = []
-
-    def on(self, end: Callable[[], object]) -> None:
-        self._ends.append(end)
-        if self.has_gone:
-            end()
-
-    def abandon(self) -> None:
-        self.has_gone = True
-        for end in self._ends:
-            end()
-
-
-_ABANDONMENT: ContextVar[_Abandonment | None] = ContextVar("abandonment", default=None)
+# Is done as soon as the caller of long work in a thread has gone.
+_ABANDONMENT: ContextVar[Future[None] | None] = ContextVar("abandonment", default=None)
 # The account that long work is for: it has a share of the threads.
 ACCOUNT: ContextVar[str] = ContextVar("account", default="")
 
@@ -120,7 +104,7 @@ ACCOUNT: ContextVar[str] = ContextVar("account", default="")
 def proceed() -> None:
     """Raise Abandoned if the caller of this work has gone. Work of many steps calls it before each."""
     abandonment = _ABANDONMENT.get()
-    if abandonment is not None and abandonment.has_gone:
+    if abandonment is not None and abandonment.done():
         raise Abandoned
 
 
@@ -128,7 +112,7 @@ def on_abandonment(end: Callable[[], object]) -> None:
     """Have `end` called as soon as the caller of this work goes."""
     abandonment = _ABANDONMENT.get()
     if abandonment is not None:
-        abandonment.on(end)
+        abandonment.add_done_callback(lambda _: end())
 
 
 class WorkPool:
@@ -202,7 +186,7 @@ async def in_daemon_thread(work: Callable[[], T], ended: Callable[[], object] = 
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
-    abandonment = _Abandonment()
+    abandonment = Future[None]()
 
     def settle(result: T | None, fault: BaseException | None) -> None:
         ended()
@@ -227,5 +211,5 @@ async def in_daemon_thread(work: Callable[[], T], ended: Callable[[], object] = 
     try:
         return await done
     except asyncio.CancelledError:
-        abandonment.abandon()
+        abandonment.set_result(None)
         raise

@@ -263,25 +263,18 @@ def instant(day: date, clock: time, zone: tzinfo) -> int:
 
 def as_captured(request: Request, appointment: Appointment | None) -> CapturedRecord:
     """Convert a record for engines: the appointment if there is one, or else the request."""
-    record = appointment or request
     return CapturedRecord(
-        "appointment" if appointment else "request",
-        record.id,
-        request.request_type,
-        record.status,
-        request.message,
-        request.created_at,
-        date.fromisoformat(appointment.date) if appointment else None,
-        time.fromisoformat(appointment.time) if appointment else None,
-        request.visitor_name,
-        request.visitor_email,
-        request.visitor_phone,
+        kind="appointment" if appointment else "request",
+        id=(appointment or request).id,
+        status=(appointment or request).status,
+        date=date.fromisoformat(appointment.date) if appointment else None,
+        time=time.fromisoformat(appointment.time) if appointment else None,
         urgent=bool(request.urgent),
         request_id=request.id,
         change=open_change(request.change) if request.follows is None else None,
-        item=request.item,
         end_date=date.fromisoformat(request.end_date) if request.end_date else None,
         end_time=time.fromisoformat(request.end_time) if request.end_time else None,
+        **{name: getattr(request, name) for name in ("request_type", "message", "created_at", *CONTACT, "item")},
     )
 
 

@@ -126,11 +126,11 @@ class Turn:
     channel: str
     message: str
     history: Sequence[HistoryMessage]
-    language: str | None
     knowledge: Knowledge
-    model: str
-    timeout_s: float
     now_ms: int
+    language: str | None = None
+    model: str = ""
+    timeout_s: float = 0.0
     dialogue: str | None = None
     may_capture: bool = False
     captured: Sequence[CapturedRecord] = ()

@@ -138,15 +138,13 @@ class ConnectionLimits:
         return timer is not None
 
     def _look_for_idle(self) -> None:
-        """Close idle connections in favour of those that wait, as long as there are such."""
+        """Close, for each share that waits, the connection whose room it could take and that has been idle longest. Then repeat."""
         self._is_looking = bool(self._waiting)
-        if self._waiting:
-            self._close_idle()
-            asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look_for_idle)
-
-    def _close_idle(self) -> None:
-        """Close, for each share that waits, the connection whose room it could take and that has been idle longest."""
-        latest = asyncio.get_running_loop().time() - IDLE_S
+        if not self._waiting:
+            return
+        loop = asyncio.get_running_loop()
+        loop.call_later(LOOK_EVERY_S, self._look_for_idle)
+        latest = loop.time() - IDLE_S
         for share in tuple(self._waiting):
             if self._first_asking(share) is None:
                 continue

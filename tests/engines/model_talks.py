@@ -60,7 +60,7 @@ async def replay(talk: Talk) -> list[Outcome]:
         for exchange in talk.turns:
             server.seen.clear()
             server.script.extend(says(step) if isinstance(step, str) else calls(*step.items()) for step in exchange.model)
-            turn = Turn(talk.bot, "api", exchange.message, tuple(history), None, KNOWLEDGE, "m", 10.0, NOW_MS, None, True, tuple(records))
+            turn = Turn(talk.bot, "api", exchange.message, tuple(history), KNOWLEDGE, NOW_MS, None, "m", 10.0, None, True, tuple(records))
             try:
                 reply = await engine.reply(turn)
             except EngineError as fault:

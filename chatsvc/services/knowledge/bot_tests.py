@@ -21,8 +21,6 @@ from chatsvc.store import bots as stored
 if TYPE_CHECKING:
     from chatsvc.engines import Knowledge
 
-_TIMEOUT_S = 30.0
-
 
 def tests_of(bot: Bot) -> tuple[BotTest, ...]:
     return profiles.load(bot.profile).tests
@@ -48,8 +46,6 @@ def outcomes(bot: Bot, index: Knowledge, now_ms: int) -> list[BotTestOutcome]:
             history=(),
             language=test.language,
             knowledge=index,
-            model="",
-            timeout_s=_TIMEOUT_S,
             now_ms=now_ms,
             may_capture=True,
         )

@@ -49,7 +49,8 @@ async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) 
     for kind in kinds:
         spare_s = FALLBACK_S if kind != kinds[-1] else 0.0
         try:
-            reply = await services.engines[kind].reply(replace(turn, timeout_s=deadline - spare_s - asyncio.get_running_loop().time()))
+            timeout_s = deadline - spare_s - asyncio.get_running_loop().time()
+            reply = await services.engines[kind].reply(replace(turn, model=tier.model, timeout_s=timeout_s))
             if not reply.text.strip():
                 raise EngineError("empty")
             if not is_storable(reply.text):
@@ -129,8 +130,6 @@ class MessageTurn:
             history=history.messages,
             language=self.message.language,
             knowledge=await services.knowledge.of(bot, self.state.version.settings),
-            model=tier.model,
-            timeout_s=0.0,
             now_ms=self.accepted_at,
             dialogue=history.dialogue,
             may_capture=history.captured < MOST_A_DAY,

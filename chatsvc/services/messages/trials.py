@@ -9,7 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from chatsvc.domain import refusals
@@ -128,10 +128,7 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[
         channel=CHANNEL,
         message=text,
         history=trial.history,
-        language=None,
         knowledge=index,
-        model="",
-        timeout_s=0.0,
         now_ms=services.clock(),
         dialogue=trial.dialogue,
         may_capture=True,
@@ -141,7 +138,7 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[
     try:
         if tier is None or tier.engine not in services.engines:
             raise EngineError("not_configured")
-        reply, _ = await reply_to(services, tier, replace(turn, model=tier.model), deadline)
+        reply, _ = await reply_to(services, tier, turn, deadline)
     except EngineError as fault:
         failure, fallback = fault.reason, fault.fallback
     messages, record = [HistoryMessage("user", text)], None

@@ -83,7 +83,7 @@ class Desk:
         bot = BOTS[language]
         known = {name: value for name, value in settings.items() if name in Bot._fields}
         self.bot = bot._replace(profile=profile.dump() if profile else None, **known)  # type: ignore[arg-type]
-        self.turn = Turn(self.bot, channel, "", (), None, Knowledge(language), "", 5.0, NOW, may_capture=True)
+        self.turn = Turn(self.bot, channel, "", (), Knowledge(language), NOW, may_capture=True)
         self.choices: tuple[str, ...] = ()
         self.captured: Captured | None = None
         self.failure = ""
