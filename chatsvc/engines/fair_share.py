@@ -32,7 +32,13 @@ class FairShare:
 
         `reads` is the number of characters that it reads besides the message and a search.
         """
-        await self._wait(turn.bot.account_id)
+        self._turn_soon()
+        if not self._waiting and self._begun + self._threads < AT_A_TIME:
+            self._begun += 1
+        else:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(turn.bot.account_id, deque()).append(waiter)
+            await waiter
         if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE and reads < _MUCH:
             return work(turn)
         self._threads += 1
@@ -41,15 +47,6 @@ class FairShare:
         finally:
             self._threads -= 1
             self._turn_soon()
-
-    async def _wait(self, account_id: str) -> None:
-        self._turn_soon()
-        if not self._waiting and self._begun + self._threads < AT_A_TIME:
-            self._begun += 1
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(account_id, deque()).append(waiter)
-        await waiter
 
     def _turn_soon(self) -> None:
         if not self._is_turning:

@@ -65,7 +65,7 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
     """Write an exchange within a unit. Return TurnLost if its turn is not open any more, else the same as `record`."""
     exchange = x.exchange
     bot_id, channel = exchange.chatbot_id, exchange.channel
-    balance = connection.execute(
+    row = connection.execute(
         """
         SELECT a.messages_limit, a.message_credits, b.timezone FROM bots b JOIN accounts a ON a.id = b.account_id
         WHERE a.deleted_at IS NULL AND b.id = ?
@@ -75,8 +75,9 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
     awaited = open_turns.delete(connection, x.turn) if x.turn is not None else False
     if awaited is None:
         return TurnLost()
-    if balance is None:
+    if row is None:
         return None
+    limit, credits, zone = row
     if x.stored is not None:
         # Its turn is settled now, unless it was before, or an operator has taken its conversation over.
         handling = connection.execute(
@@ -137,9 +138,9 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
         """,
         [message, reply] if x.stored is None else [reply],
     )
-    counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
-    counts = [DayCount(bot_id, name, x.accepted_at, times=times) for name, times in counted.items()]
-    day_counts.add(connection, counts if x.entry is None else [*counts, DayCount(bot_id, ENTRY, x.accepted_at, x.entry)], balance[2])
+    counted = [("answered", "", int(x.is_answer)), ("tokens", "", x.tokens), ("cost_micro_usd", "", x.cost_micro_usd)]
+    counted += [(ENTRY, x.entry, 1)] if x.entry is not None else []
+    day_counts.add(connection, [DayCount(bot_id, name, x.accepted_at, item, times) for name, item, times in counted], zone)
     if x.captured:
         captures.write(connection, bot_id, number, x.captured)
     if x.idempotency:
@@ -158,7 +159,6 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
             """,
             (x.account_id, *x.idempotency, x.accepted_at),
         )
-    limit, credits, _ = balance
     if month_used > limit and credits > 0:
         credits -= 1
         connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, x.account_id))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
@@ -158,8 +158,7 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
         if used >= budget:
             break
         cut = without_thoughts if past.role == "assistant" else without_tokens
-        content = clean(cut(past.content)).strip()
-        if content and past.role in ("user", "assistant"):
+        if content := clean(cut(past.content)).strip():
             newest_first.append((past.role, content))
             used += len(content)
     turns: list[tuple[str, str]] = []
@@ -169,10 +168,7 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
             turns[-1] = (role, f"{turns[-1][1]}\n\n{content}")
         elif turns or role == "user":
             turns.append((role, content))
-    return [
-        {"role": "assistant", "content": content} if role == "assistant" else {"role": "user", "content": content}
-        for role, content in turns
-    ]
+    return cast("list[MessageParam]", [{"role": role, "content": content} for role, content in turns])
 
 
 def language_name(tag: str) -> str | None:
