@@ -16,21 +16,22 @@ from chatsvc.domain.errors import CommandError
 _ANYBODY = -1
 
 
-def user_name(uid: int) -> str:
-    """Return the name of a user, else the number."""
+def _name(uid: int) -> str:
+    """Return the name of a user, or "" if the system does not know it."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(uid)
+        return ""
+
+
+def user_name(uid: int) -> str:
+    """Return the name of a user, else the number."""
+    return _name(uid) or str(uid)
 
 
 def caller_of(uid: int) -> Caller:
     """Return the caller for a local user, who administers the installation. The name is empty if the system does not know it."""
-    try:
-        name = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        name = ""
-    return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")
+    return Caller(Actor("user", str(uid), _name(uid)), EVERYTHING, "cli")
 
 
 def owner_of(path: Path) -> int:
@@ -57,10 +58,8 @@ def owner_of(path: Path) -> int:
 
 def command_of(uid: int, *words: str) -> list[str]:
     """Return the command line that runs a command of chatsvc as another user."""
-    try:
-        switch = ["runuser", "-u", pwd.getpwuid(uid).pw_name]
-    except KeyError:
-        switch = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    name = _name(uid)
+    switch = ["runuser", "-u", name] if name else ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     return [*switch, "--", *words]
 
 

@@ -19,10 +19,9 @@ TEXT = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
 ACCESS = logging.getLogger("chatsvc.access")
 
 
-class _WithRequest(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id.get() or "-"
-        return True
+def _with_request(record: logging.LogRecord) -> bool:
+    record.request_id = request_id.get() or "-"
+    return True
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
@@ -72,7 +71,7 @@ def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> 
     sys.unraisablehook = _unraisable
     as_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(_WithRequest())
+    handler.addFilter(_with_request)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter(TEXT))
     root = logging.getLogger()
     root.handlers[:] = [handler]

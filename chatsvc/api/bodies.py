@@ -97,10 +97,7 @@ def integer(text: str | None, default: int, most: int) -> int:
     """Parse a count from 1 to `most`. Out of range is clamped, no plain ASCII integer counts as absent."""
     if text is None or not _INTEGER.fullmatch(text):
         return default
-    digits = text.lstrip("-0")
-    if text.startswith("-") or not digits:
-        return 1
-    return most if len(digits) > 9 else min(int(digits), most)
+    return max(1, min(int(text.lstrip("0")[:10] or 0), most))  # so many digits are more than any `most`
 
 
 _HEADERS = {"Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-store"}  # nothing names the software

@@ -21,14 +21,6 @@ COLUMNS = (
 MESSAGE_COLUMNS = ", ".join(Message._fields)
 
 
-class ConversationPage(NamedTuple):
-    """One page of a list with the total of all that match. `next` is the keyset position of the last item if more follow."""
-
-    items: list[Conversation]
-    total: int
-    next: tuple[int, int] | None
-
-
 OF_A_PAGE = ", ".join(f"c.{name.strip()}" for name in COLUMNS.split(","))
 
 
@@ -62,19 +54,22 @@ def page(
     bot_id: str | None = None,
     channel: str | None = None,
     after: Position | None = None,
-) -> ConversationPage:
-    """Read the conversations of an account, or of one of its bots, newest first. The caller has checked the bot."""
+) -> tuple[list[Conversation], int, tuple[int, int] | None]:
+    """Read the conversations of an account, or of one of its bots, newest first. The caller has checked the bot.
+
+    Return a page, the number of all that match, and the keyset position of the last one of the page if more follow.
+    """
     channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
     position = after[:2] if after else (LAST, LAST)
     pages = _PAGES["n.account_id = ?1" if bot_id is None else "n.bot_id = ?2"]
     rows = connection.execute(pages, (account_id, bot_id, channels, limit + 1, *position)).fetchall()
     *_, last, total = rows[0]
     if last is None:
-        return ConversationPage([], total, None)
+        return [], total, None
     # They come in the order of the subquery, which SQL does not promise.
     rows.sort(key=itemgetter(6, -2), reverse=True)
     following = (rows[limit - 1][6], rows[limit - 1][-2]) if len(rows) > limit else None
-    return ConversationPage([Conversation(*row[:-2]) for row in rows[:limit]], total, following)
+    return [Conversation(*row[:-2]) for row in rows[:limit]], total, following
 
 
 class Thread(NamedTuple):

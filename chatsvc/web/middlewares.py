@@ -41,10 +41,9 @@ def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
         if services.config.log.access:
             ms = round(seconds * 1000, 1)
             method, _, route = info.route.rpartition(" ")
-            fields = {"method": method or None, "route": route, "status": response.status, "ms": ms}
-            who = {"account": info.principal, "client": info.client_address}
+            fields = {"method": method or None, "route": route, "status": response.status, "ms": ms, "account": info.principal}
             text = f"{info.route} {response.status} {ms:.1f} ms account {info.principal or '-'} from {info.client_address}"
-            ACCESS.info("%s", text, extra={"fields": {**fields, **who}})
+            ACCESS.info("%s", text, extra={"fields": {**fields, "client": info.client_address}})
         return response
 
     return observing

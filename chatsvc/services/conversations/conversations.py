@@ -32,10 +32,10 @@ async def page(
     after = services.cursors.read(cursor, walk) if cursor is not None else None
     if chatbot_id is not None:
         bots.find(state, chatbot_id)
-    page = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
-    depth = (after.depth if after else 0) + len(page.items)
-    next_cursor = services.cursors.write(Position(*page.next, depth), walk) if page.next else None
-    return Listing(page.items, limit, page.total, next_cursor)
+    items, total, following = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
+    depth = (after.depth if after else 0) + len(items)
+    next_cursor = services.cursors.write(Position(*following, depth), walk) if following else None
+    return Listing(items, limit, total, next_cursor)
 
 
 async def resolve(services: Services, caller: Caller, conversation: str) -> tuple[Conversation, AccountState, Bot]:
