@@ -65,8 +65,8 @@ async def offer_secret(page: Page, fields: Fields) -> Response:
 
 @form(show)
 async def confirm_secret(page: Page, fields: Fields) -> Response:
-    confirmed = await page.perform("totp.confirm", code=fields.text("code"))
-    secrets = {page.text("me.recovery_code", number=number): code for number, code in enumerate(confirmed.codes, 1)}
+    codes = await page.perform("totp.confirm", code=fields.text("code"))
+    secrets = {page.text("me.recovery_code", number=number): code for number, code in enumerate(codes, 1)}
     return await page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
 
 

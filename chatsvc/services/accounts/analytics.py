@@ -58,9 +58,9 @@ MOST_PEOPLE = 100
 class QualityReport(NamedTuple):
     """Counts of some days up to the instant `end`, and of as many days before. A day is 00:00 UTC of its date, by each bot's own clock.
 
-    rows: the counts by day and bot, without those that have none. people: operators by name or e-mail address who wrote to visitors who
-    waited. entries: the most used ones of the last `entry_days` days.
-    missed: the most frequent questions without an answer.
+    `rows` are the counts by day and bot, without those that have none. `people` are the operators, by name or e-mail address, who wrote to
+    visitors who waited. `entries` are the most used ones of the last `entry_days` days, and `missed` the most frequent questions without an
+    answer.
     """
 
     bots: list[Bot]

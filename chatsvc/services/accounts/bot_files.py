@@ -138,11 +138,12 @@ def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> Bot:
-    """Change the given settings of a bot. `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` as its file has them.
+    """Change the given settings of a bot.
 
-    `hours` are those of single days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are.
-    Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
-    `bot_settings_invalid` with the path of each value, and `several` where other settings have faults too.
+    `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` have the form of the bot's file. `hours` are those of single
+    days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are. Each form and each sentence given
+    replaces the one of its name; an empty sentence or form restores the default. Raises `bot_settings_invalid` with the path of each value,
+    or `several` if other settings have faults too.
     """
     return await bots.update(services, bot, lambda current: changes_of(services, current, hours, **settings))
 

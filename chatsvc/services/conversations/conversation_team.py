@@ -168,7 +168,7 @@ async def list_people(
 
 
 def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
-    """Put visitors of one account with the same e-mail address or telephone number together. The newest one's data count first."""
+    """Merge visitors of one account with the same e-mail address or telephone number. The data of the newest count first."""
     merged: list[KnownVisitor] = []
     index_of: dict[tuple[str, str], int] = {}  # by account and address or number
     for visitor in visitors:

@@ -156,7 +156,7 @@ class MessageTurn:
     async def record(self, reply: Reply) -> Exchange:
         """Write the exchange in one transaction, then update counters and webhook queue.
 
-        Writes no reply where the turn of a stored message was settled meanwhile, by an operator or another call.
+        Write no reply if an operator or another call has settled the turn of a stored message meanwhile.
         """
         services, state, key = self.services, self.state, self.idempotency
         exchange = Exchange(*self.conversation[::2], self.conversation[1], self.message.message, reply.text, services.clock())
@@ -216,7 +216,7 @@ async def send(
 ) -> Exchange:
     """Answer one message of an account, once per Idempotency-Key; raises the problems of help/interface.md 5.3, and StoreUnavailable.
 
-    The exchange is written even where the caller is cancelled.
+    The exchange is written even if the caller is cancelled.
     """
     locks = services.conversation_locks
     conversation = (message.chatbot_id, channel, message.user_id or uuid.uuid4().hex)

@@ -1,7 +1,7 @@
 """Chooses the store: SQLite in the data folder, or PostgreSQL by `store.url`; and the parts that serve one process or several.
 
-Nothing else chooses. Also gives the master key, copies and examinations of the chosen store. The driver of PostgreSQL is imported only
-where it is used.
+No other module chooses. The module also gives the master key, copies and examinations of the chosen store. The driver of PostgreSQL is
+imported only if it is used.
 """
 
 from __future__ import annotations

@@ -110,16 +110,8 @@ _ISSUER = "chatsvc"
 class OfferedSecret(NamedTuple):
     """A secret for an authenticator app, in base32 and as a QR code's address. It takes effect once a code confirms it."""
 
-    operator: Operator
     secret: str
     uri: str
-
-
-class RecoveryCodes(NamedTuple):
-    """Recovery codes of an operator, which no later call can show."""
-
-    operator: Operator
-    codes: list[str]
 
 
 async def enable_totp(services: Services, caller: Caller, *, password: str) -> OfferedSecret:
@@ -141,11 +133,14 @@ async def enable_totp(services: Services, caller: Caller, *, password: str) -> O
     await sessions.offer_second_factor(services.db, operator.id, seal)
     label = quote(f"{_ISSUER}:{operator.email}")
     uri = f"otpauth://totp/{label}?secret={secret}&issuer={_ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_S}"
-    return OfferedSecret(operator, secret, uri)
+    return OfferedSecret(secret, uri)
 
 
-async def confirm_totp(services: Services, caller: Caller, *, code: str) -> RecoveryCodes:
-    """Switch the second factor on with a code of the offered secret. Raises `code_wrong`, `too_many_attempts` and `second_factor_off`."""
+async def confirm_totp(services: Services, caller: Caller, *, code: str) -> list[str]:
+    """Switch the second factor on with a code of the offered secret. Return recovery codes, which no later call can show.
+
+    Raises `code_wrong`, `too_many_attempts` and `second_factor_off`.
+    """
     signed_in = await own(services, caller)
     operator = signed_in.operator
     held = await stored.credentials(services.db, operator.id)
@@ -160,7 +155,7 @@ async def confirm_totp(services: Services, caller: Caller, *, code: str) -> Reco
     digests = [operators.recovery_digest(recovery_code) for recovery_code in codes]
     if not await sessions.confirm_second_factor(services.db, operator.id, held.totp_offered, step, digests, services.clock()):
         raise refusals.code_wrong()
-    return RecoveryCodes(operator, codes)
+    return codes
 
 
 async def disable_totp(services: Services, caller: Caller, *, password: str) -> Operator:
