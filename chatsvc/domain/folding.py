@@ -74,4 +74,4 @@ def primary(tag: str) -> str:
 
 def among(available: Container[str], *tags: str | None) -> str:
     """Return the first of the tags' languages that is available, or "en" if none is."""
-    return next((tag for tag in map(primary, filter(None, tags)) if tag in available), "en")
+    return next(filter(available.__contains__, map(primary, filter(None, tags))), "en")

@@ -48,10 +48,9 @@ def _sentences(language: str) -> Mapping[str, str]:
 def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
     """Return a sentence with its values filled in; raises KeyError for an unknown key."""
     own = _sentences(language) if language in languages() else {}
-    sentence = own.get(key + _FAMILIAR) if familiar else None
-    if sentence is None:
-        sentence = own[key] if key in own else _sentences(FALLBACK)[key]
-    return filled(sentence, values)
+    if familiar and key + _FAMILIAR in own:
+        key += _FAMILIAR
+    return filled(own[key] if key in own else _sentences(FALLBACK)[key], values)
 
 
 def filled(sentence: str, values: Mapping[str, str]) -> str:

@@ -62,10 +62,8 @@ def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None
     first = in_month(today, months, 1)
     if first is None:
         return None
-    if nth < 0:
-        following = in_month(today, months + 1, 1)
-        return following and after(following, -((following.weekday() - weekday - 1) % 7 + 1))
-    return after(first, (weekday - first.weekday()) % 7 + 7 * (nth - 1))
+    days = [week[weekday] for week in calendar.monthcalendar(first.year, first.month) if week[weekday]]
+    return first.replace(day=days[nth if nth < 0 else nth - 1])
 
 
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.

@@ -106,18 +106,14 @@ class KnowledgeIndex:
         is_sure = sure >= ANSWER or (sure >= _ALONE and (is_cell or (len(likely) == 1 and not first["unsaid"])))
         if sure >= _ALONE and len(likely) == 2 and not is_cell and (both := _together(*likely)):
             fact, likely = both, (both,)
-        hits = tuple(
-            Hit(
-                self.entries[entry.number],
-                round(sure * math.exp(entry.score - judged[0].score), 4),
-                self._why(question, entry) if explain else (),
-                fact if entry is judged[0] else self.statement(question, entry) if explain else None,
-            )
-            for entry in judged[:limit]
-        )
+        hits = []
+        for entry in judged[:limit]:
+            why = self._why(question, entry) if explain else ()
+            shown = fact if entry is judged[0] else self.statement(question, entry) if explain else None
+            hits.append(Hit(self.entries[entry.number], round(sure * math.exp(entry.score - judged[0].score), 4), why, shown))
         is_open = "money" in question.kinds and not any(term.names for term in question.terms)  # "how much for the four of us on Saturday"
         is_likely = sure >= (_OPEN if is_open else ASK)
-        return SearchResult(wanted, "answer" if is_sure else "ask" if is_likely else "abstain", sure, hits, likely)
+        return SearchResult(wanted, "answer" if is_sure else "ask" if is_likely else "abstain", sure, tuple(hits), likely)
 
     def judge(
         self, text: str, language: str | None = None, *, spoken: str | None = None, subject: str | None = None
@@ -174,7 +170,6 @@ class KnowledgeIndex:
         for match in self._lexicon.expressions(read):
             for word in read[match.start : match.stop]:
                 concepts.setdefault(word, set()).add(match.concept)
-        expressed = set().union(*concepts.values()) if concepts else set()
         weights: dict[int, float] = {}
         terms: list[QuestionTerm] = []
         unknown, alien = 0.0, 0
@@ -200,8 +195,8 @@ class KnowledgeIndex:
                 kind = evidence.kind_of(every)
                 keys, meanings = evidence.keys_of_word(word), frozenset("c" + concept for concept in every)
                 terms.append(QuestionTerm(word, weight, meant, every, kind, not light and not kind, keys, meanings))
-                alien += not light and bool(every) and not any(number for number in gains)
-        for concept in expressed:
+                alien += not light and bool(every) and not any(gains)
+        for concept in set[str]().union(*concepts.values()):
             if (number := corpus.numbers.get("c" + concept)) is not None:
                 weights.setdefault(number, corpus.gains[number])
         length = math.sqrt(unknown + sum([weight * weight for weight in weights.values()])) or 1.0
