@@ -8,7 +8,7 @@ import shlex
 import socket
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,12 @@ async def _run(folder: Path, once: bool, say: Say) -> None:
         webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=certificate[0]),
     )
     deliveries: asyncio.Queue[ReceivedDelivery] = asyncio.Queue()
-    clock = DemoClock()
+    instance = Instance(say)
     async with (
-        App(throw_away, clock) as app,
-        ClientSession(trust_env=False) as session,
+        App(throw_away, instance.now_ms) as instance.app,
+        ClientSession(trust_env=False) as instance.session,
         receiver(0, certificate, lambda: instance.signing_key, deliveries.put_nowait) as hook,
     ):
-        instance = Instance(app, clock, session, say)
         bot = await instance.make_bot()
         if not once:
             await instance.make_past(bot)
@@ -98,25 +97,18 @@ async def _run(folder: Path, once: bool, say: Say) -> None:
 
 
 @dataclass
-class DemoClock:
-    """The wall clock, set back by some days while the past is made."""
-
-    days_ago: int = 0
-
-    def __call__(self) -> int:
-        return now_ms() - self.days_ago * DAY_MS
-
-
-@dataclass
 class Instance:
-    """The running instance, with the key of its account and the signing key of its webhook."""
+    """The instance with the keys of its account and webhook. Its clock is set back by `days_ago` while the past is made."""
 
-    app: App
-    clock: DemoClock
-    session: ClientSession
     say: Say
     key: str = ""
     signing_key: str = ""
+    days_ago: int = 0
+    app: App = field(init=False)
+    session: ClientSession = field(init=False)
+
+    def now_ms(self) -> int:
+        return now_ms() - self.days_ago * DAY_MS
 
     async def perform(self, operation: str, **arguments: object) -> Any:
         """Perform an operation as the local user, so that the audit log has it."""
@@ -162,11 +154,11 @@ class Instance:
         logger = logging.getLogger("chatsvc")
         level = logger.level
         logger.setLevel(logging.ERROR)
-        for self.clock.days_ago, visitor, messages in samples.conversations():
+        for self.days_ago, visitor, messages in samples.conversations():
             for message in messages:
                 await self.send(bot, visitor, message)
         logger.setLevel(level)
-        self.clock.days_ago = 0
+        self.days_ago = 0
         second = (await self.perform("bot.create", name=samples.SECOND_BOT)).id
         await self.teach(second, "tr")
         await self.perform("webhook.set", bot=second, url=NOWHERE, events=["request.created"])
