@@ -114,22 +114,19 @@ def judge(index: KnowledgeIndex, questions: Iterable[Question], language: str | 
 
 
 def businesses() -> list[tuple[str, str]]:
-    """Our own sets: (name, language), in order."""
+    """Return our own sets in order: (name, language)."""
     return sorted((name, language) for name, language in (path.stem.split(".") for path in BUSINESSES.glob("*.tsv")))
 
 
 def part(name: str) -> str:
-    """The use of a set: "tuned on", "weighed on" or, for measuring alone, "held out"."""
+    """Return the use of a set: "tuned on", "weighed on", or "held out" if it serves only to measure."""
     return "tuned on" if name in TUNED_ON else "weighed on" if name in WEIGHED_ON else HELD_OUT
 
 
 def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:
-    """One of our own sets: the knowledge of a business and what its visitors ask."""
+    """Return the knowledge of a business and what its visitors ask: one of our own sets."""
     path = BUSINESSES / f"{name}.{language}.md"
-    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), language)
-    entries = [
-        Entry(str(number), entry.question, entry.alt, entry.answer, entry.language, entry.source) for number, entry in enumerate(parsed)
-    ]
+    entries = _entries_of(path, language)
     known = {fold(entry.question): entry.id for entry in entries}
     questions = []
     for line in path.with_suffix(".tsv").read_text(encoding="utf-8").splitlines():
@@ -139,25 +136,24 @@ def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:
     return entries, questions
 
 
-def clinc(
-    path: Path, phrasings: int, seed: int = 0, asked: Sequence[str] = ("test", "oos_test"), intents: int | None = None
-) -> tuple[list[Entry], list[Question]]:
-    """CLINC150 as a bot: so many training phrasings an intent, asked by the sets named; where only some of the intents are
+def _entries_of(path: Path, language: str) -> list[Entry]:
+    parsed = enumerate(parse_file(path.name, path.read_text(encoding="utf-8"), language))
+    return [Entry(str(number), entry.question, entry.alt, entry.answer, entry.language, entry.source) for number, entry in parsed]
 
-    the bot's, the questions of the others are foreign. The same seed draws the same ones.
-    """
+
+def clinc(path: Path, phrasings: int, seed: int) -> tuple[list[Entry], list[Question]]:
+    """Return CLINC150 as a bot with this number of training phrasings an intent, drawn by the seed, and the questions of its test sets."""
     data = json.loads(path.read_text(encoding="utf-8"))
     chance = random.Random(seed)
-    names = sorted({intent for _, intent in data["train"]})
-    own = sorted(chance.sample(names, intents)) if intents else names
-    texts = {name: [text for text, intent in data["train"] if intent == name] for name in own}
+    texts = {name: [text for text, intent in data["train"] if intent == name] for name in sorted({intent for _, intent in data["train"]})}
     drawn = {name: chance.sample(of_intent, phrasings) for name, of_intent in texts.items()}
     entries = [Entry(name, first, tuple(rest), "-", "en") for name, (first, *rest) in drawn.items()]
-    return entries, [Question(text, intent if intent in texts else None) for part in asked for text, intent in data[part]]
+    asked = [*data["test"], *data["oos_test"]]
+    return entries, [Question(text, intent if intent in texts else None) for text, intent in asked]
 
 
 def index_of(entries: Sequence[Entry]) -> KnowledgeIndex:
-    """The bot's knowledge; its default language is that of its first entry."""
+    """Return the index of a bot's knowledge. Its default language is that of its first entry."""
     return KnowledgeIndex(entries, entries[0].language)
 
 
@@ -190,10 +186,7 @@ def replies() -> list[str]:
 def replies_of(name: str) -> tuple[list[Entry], list[ReplyQuestion]]:
     """Return the knowledge of one of these, and its questions."""
     (path,) = (path for path in REPLIES.glob(f"{name}.*") if path.suffix != ".tsv")
-    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), name.rpartition(".")[2])
-    entries = [
-        Entry(str(number), entry.question, entry.alt, entry.answer, entry.language, entry.source) for number, entry in enumerate(parsed)
-    ]
+    entries = _entries_of(path, name.rpartition(".")[2])
     questions = []
     for line in (REPLIES / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):

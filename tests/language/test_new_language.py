@@ -31,12 +31,12 @@ from chatsvc.language import wordlists
 wordlists.FOLDER = Path(sys.argv[1])
 from chatsvc.language import language_detection, values
 now = datetime(2026, 11, 20, 10, 30)
-found = [values.read(text, now=now) for text in json.loads(sys.argv[2])]
+readings = [values.read(text, now=now) for text in json.loads(sys.argv[2])]
 print(json.dumps({
-    "dates": [one.date and one.date.value.isoformat() for one in found],
-    "times": [one.time and one.time.value.isoformat("minutes") for one in found],
-    "names": [one.name and one.name.value for one in found],
-    "languages": [one.language for one in found],
+    "dates": [reading.date and reading.date.value.isoformat() for reading in readings],
+    "times": [reading.time and reading.time.value.isoformat("minutes") for reading in readings],
+    "names": [reading.name and reading.name.value for reading in readings],
+    "languages": [reading.language for reading in readings],
 }))
 """
 
