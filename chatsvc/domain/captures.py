@@ -17,8 +17,7 @@ from chatsvc.domain.folding import primary
 from chatsvc.domain.times import in_words
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
-PENDING = ("new", "in_progress", "pending")
-"""Statuses of records on which nobody has decided yet."""
+PENDING = ("new", "in_progress", "pending")  # statuses of records on which nobody has decided yet
 MAX_MESSAGE = 4000
 MAX_NOTE = 4000
 MAX_ITEM = 200

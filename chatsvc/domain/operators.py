@@ -16,9 +16,8 @@ NO_NOTICE = "none"
 OF_OWNERS = "webhook"  # a notice for owners and administrators, who may see deliveries
 ROLES = {role.name.lower(): role for role in (Role.READER, Role.EDITOR, Role.OWNER)}
 NO_ROLE = "none"
-HOUR_MS = 3_600_000
 LINK_MS = DAY_MS
-IDLE_MS = 12 * HOUR_MS
+IDLE_MS = DAY_MS // 2
 SESSION_MS = 30 * DAY_MS
 SECOND_FACTOR_MS = 600_000  # for the code after the password
 MOST_EMAIL = 254
@@ -29,7 +28,7 @@ _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and di
 
 
 class Operator(NamedTuple):
-    """An operator, with roles by account. `timezone` is None for that of the bots; `is_set_up` is whether a password was chosen."""
+    """An operator, with roles by account. `timezone` is None for the zone of the bots; `is_set_up` tells whether a password was chosen."""
 
     id: str
     email: str

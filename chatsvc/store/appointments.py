@@ -30,10 +30,10 @@ class AppointmentMove(NamedTuple):
 
 
 class Announcement(NamedTuple):
-    """How the customer is told of a decision: "confirmed", "moved", "canceled" or "refused".
+    """A message that tells the customer of a decision: "confirmed", "moved", "canceled" or "refused".
 
-    `text` words it for the appointment as it has become. `refusal` is why the conversation takes no message now, `mail_to` the address to
-    which it goes by mail as well.
+    `text` words it for the appointment after the decision. `refusal` is why the conversation takes no message now, and `mail_to` the
+    address to which it is mailed as well.
     """
 
     text: Callable[[str, Appointment | None], str]
@@ -111,7 +111,7 @@ def _settle(connection: Connection, old: RecordState, status: str, now: int) -> 
 
 
 def _announce(connection: Connection, old: RecordState, announcement: Announcement, decision: str, now: int, by: str) -> None:
-    """Tell the customer in the conversation and by mail, and note in the history what was said and how."""
+    """Tell the customer in the conversation and by mail, and note the text and the ways in the history."""
     (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (old.conversation,)).fetchone()
     text = announcement.text(decision, captures.state_of(connection, old.request.id).appointment)
     ways = ([] if announcement.refusal else [channel]) + (["mail"] if announcement.mail_to else [])
@@ -143,7 +143,7 @@ def add(connection: Connection, message: NewMessage, request: Request, appointme
 
 @reads
 def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
-    """Read a bot's appointments from `since` on that are not canceled, in the order of their times."""
+    """Read the appointments of a bot from `since` on that are not canceled, in the order of their times."""
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request

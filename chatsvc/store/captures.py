@@ -19,16 +19,14 @@ REQUEST = """
     r.note, (SELECT email FROM operators WHERE id = r.assignee), r.urgent, r.follows, r.change, r.history,
     r.item, r.end_date, r.end_time
 """
-VISITOR = "visitor"
-"""Whose change it is in a history; else the name of a person of the team."""
-MOST_CHANGES = 100
-"""Entries that a history keeps, beside notes."""
+VISITOR = "visitor"  # the author of a change in a history, beside names of the team
+MOST_CHANGES = 100  # of a history, beside its notes
 NOTE = "note"
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
 class NewCapture(NamedTuple):
-    """A captured request with its appointment. `tell`: the account's plan has webhooks; `sends_mail`: operators who want it are mailed."""
+    """A captured request with its appointment. `tell` is true if the account's plan has webhooks, `sends_mail` if operators are mailed."""
 
     request: Request
     appointment: Appointment | None
@@ -37,7 +35,7 @@ class NewCapture(NamedTuple):
 
 
 def write(connection: Connection, bot_id: str, conversation: int, capture: NewCapture) -> None:
-    """Write a request with its appointment, and the events of the bot's webhook. A request that follows another one changes that one."""
+    """Write a request with its appointment, and the events of the bot's webhook. A request that follows another one changes the latter."""
     request, appointment, tell, sends_mail = capture
     r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(
@@ -209,7 +207,7 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
 
 
 class CaptureChange(NamedTuple):
-    """Changes of a request or an appointment. None leaves a value, an empty text removes note or assignee (an operator's id)."""
+    """Changes of a request or an appointment. None leaves a value; an empty text removes the note or the assignee (an operator's id)."""
 
     status: str | None = None
     note: str | None = None

@@ -1,7 +1,8 @@
 """Queries for the team's own records of conversations and visitors, its saved replies, and a conversation's page.
 
-The records of a conversation are notes, assignee, labels, what is set aside and seen; those of a visitor contact data and a note.
-Scopes (`accounts`) are None for all accounts; a conversation that is in none of them raises `conversation_not_found`.
+The records of a conversation are its notes, assignee and labels, when it was set aside, and what each operator has seen. Those of a visitor
+are contact data and a note. Scopes (`accounts`) are None for all accounts; a conversation that is in none of them raises
+`conversation_not_found`.
 """
 
 import json
@@ -22,7 +23,7 @@ NOTES = ", ".join(f"n.{name}" for name in Note._fields)
 
 
 class TeamRecords(NamedTuple):
-    """The assignee's e-mail address, notes, labels, whether it is set aside (SNOOZED, RESOLVED, BACK or None), and until when."""
+    """The assignee's e-mail address, notes and labels. `aside` is SNOOZED, RESOLVED, BACK or None, and `until` is the end of a snooze."""
 
     assignee: str | None
     notes: list[Note]
@@ -102,7 +103,7 @@ def see(connection: Connection, accounts: Accounts, conversation_id: str, operat
 
 
 def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
-    """Read assignee and notes of a conversation (its number) within a unit."""
+    """Read the records that the team has on a conversation (its number) within a unit."""
     assignee, labels, *aside = connection.execute(
         """
         SELECT o.email, c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
@@ -183,7 +184,7 @@ people_of = reads(people_in)
 
 @reads
 def of_people(connection: Connection, numbers: Sequence[int], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
-    """Read the conversations, with their numbers, with the e-mail address or telephone number of a visitor of these (numbers)."""
+    """Read conversations, with numbers, that have the e-mail address or telephone number of a visitor of the given ones (numbers)."""
     rows = connection.execute(
         f"""
         SELECT {COLUMNS}, number FROM conversations WHERE number IN (
@@ -208,7 +209,8 @@ _CHANNELS = ", ".join(map(repr, CHANNELS))
 class ConversationView(NamedTuple):
     """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
 
-    others: the same visitor's by e-mail address, telephone number or user_id. seen: number of the last message that the operator has seen.
+    `others` are conversations of the same visitor by e-mail address, telephone number or user_id. `seen` is the number of the last message
+    that the operator has seen.
     """
 
     conversation: Conversation
@@ -272,14 +274,6 @@ def view(
         message_seen[0] if message_seen else 0,
         people_in(connection, [number])[number],
     )
-
-
-@reads
-def contents(connection: Connection, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
-    """Read ids and texts of a conversation's newest messages, newest first."""
-    _, number = owned(connection, accounts, conversation_id)
-    newest = "SELECT id, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?"
-    return connection.execute(newest, (number, limit)).fetchall()
 
 
 MOST_UNREAD = 100  # counted of a conversation

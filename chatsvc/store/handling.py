@@ -19,7 +19,7 @@ from chatsvc.store.owners import Accounts
 
 
 class Handler(NamedTuple):
-    """The person who handles a conversation. `id` is the operator's, None for a local user of the command line."""
+    """The person who handles a conversation. `id` is the operator's, or None for a local user of the command line."""
 
     id: str | None
     name: str
@@ -211,7 +211,7 @@ def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: byt
 
 @reads
 def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str | None]]:
-    """Find account, conversation and bot's language of each visitor of a notice by its message's digest."""
+    """Find account, conversation and bot's language of each visitor of a notice, by the digest of its message."""
     rows = connection.execute(
         """
         SELECT c.account_id, c.id, b.language FROM team_notices n JOIN conversations c ON c.number = n.conversation

@@ -103,7 +103,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 @writes
 def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> bool:
-    """Write a new operator with roles and set-up link, and an invitation to mail. Return False if the e-mail address is taken."""
+    """Write a new operator with roles and set-up link, and with `sends_mail` an invitation. Return False if the address is taken."""
     o = operator
     inserted = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
@@ -177,7 +177,7 @@ def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None
 
 
 def insert_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
-    """Write a set-up link beside those that there are, within a unit. The use of one ends all."""
+    """Write a set-up link beside the present ones, within a unit. The use of one ends all."""
     values = link.digest, operator_id, link.created_at, link.expires_at, int(link.mailed)
     connection.execute("INSERT INTO operator_links (digest, operator_id, created_at, expires_at, mailed) VALUES (?, ?, ?, ?, ?)", values)
 

@@ -134,7 +134,6 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
     "a conversation with its requests": seen,
     "a conversation around a message": lambda db: seen(db, "id"),
-    "the messages of a conversation": lambda db: conversation_team.contents(db, ["account"], "id", 20),
     "a page of the attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: deliveries.attempts(db, ["account"], None, 20, 100),
     "a page of the failed attempts of a bot": lambda db: deliveries.attempts(db, None, "bot", 20, status="failed"),

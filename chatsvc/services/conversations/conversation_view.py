@@ -16,6 +16,7 @@ from chatsvc.services.messages import visitor_addresses
 from chatsvc.services.messages.visitor_addresses import MailAddress
 from chatsvc.services.services import Services
 from chatsvc.store import conversation_team as stored
+from chatsvc.store import conversations as stored_conversations
 from chatsvc.store import knowledge, mails, operators, platforms
 from chatsvc.store.conversation_team import ConversationView
 
@@ -72,10 +73,13 @@ async def find(services: Services, caller: Caller, *, conversation: str, q: str)
     """Find the newest message with most terms of a search. Return None if no message has a term."""
     terms = [term.word for term in conversations.terms_of(q)]
     async with services.big_reads:
-        texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)
-    hits = [(sum(any(word.startswith(term) for word in search_words.words(text)) for term in terms), message) for message, text in texts]
-    count, message = max(hits, key=lambda hit: hit[0], default=(0, ""))
-    return message if count else None
+        thread = await stored_conversations.find(services.db, caller.scope.accounts, conversation, SEARCHED)
+    counts = [
+        (sum(any(word.startswith(term) for word in search_words.words(message.content)) for term in terms), message.id)
+        for message in reversed(thread.messages)
+    ]
+    count, message_id = max(counts, key=lambda hit: hit[0], default=(0, ""))
+    return message_id if count else None
 
 
 async def show(
