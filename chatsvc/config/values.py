@@ -67,21 +67,28 @@ def flag(text: str) -> bool:
     return text.lower() == "true"
 
 
-def line(text: str) -> str:
-    if not text.strip() or not text.isprintable():
-        raise ValueError("expected a text on one line, not empty")
-    return text
+def _checked(fits: Callable[[str], object], expected: str, read: Callable[[str], str | None] = str) -> Callable[[str], str]:
+    """Make a reader of texts that fit, after `read`, which returns None for others."""
+
+    def checked(text: str) -> str:
+        value = read(text)
+        if value is None or not fits(value):
+            raise ValueError(expected)
+        return value
+
+    return checked
 
 
 def _matching(pattern: str, expected: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise ValueError(expected)
-        return text
-
-    return read
+    return _checked(lambda text: re.fullmatch(pattern, text), expected)  # not compiled before its first use
 
 
+def one_of(*words: str) -> Callable[[str], str]:
+    return _checked(words.__contains__, f"expected {' or '.join(words)}")
+
+
+line = _checked(lambda text: text.strip() and text.isprintable(), "expected a text on one line, not empty")
+email = _checked(lambda text: is_email(text) and "." in text.partition("@")[2], "expected an e-mail address, such as admin@example.com")
 name = _matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
     "expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
@@ -92,27 +99,11 @@ login = _matching("[ -~]+", "expected printable ASCII characters")  # a user nam
 team_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token of a bot, as @BotFather gives it")
 
 
-def email(text: str) -> str:
-    if not is_email(text) or "." not in text.partition("@")[2]:
-        raise ValueError("expected an e-mail address, such as admin@example.com")
-    return text
-
-
 def plan_name(text: str) -> str:
     """Read a name, but not "none": `account set --plan none` takes an account's plan away."""
     if text == "none":
         raise ValueError("expected another name for a plan than none, which means that an account has no plan")
     return name(text)
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"expected {' or '.join(words)}")
-        return text
-
-    return read
 
 
 def host_and_port(text: str) -> tuple[str, int]:
@@ -136,26 +127,6 @@ def listen(text: str) -> tuple[str, int] | str:
         return host_and_port(text)
     except ValueError as fault:
         raise ValueError(f"{fault}, or a socket: unix:/run/chatsvc/chatsvc.sock") from None
-
-
-def origin(text: str) -> str:
-    """Read an address http(s)://host[:port] without a path; the callers of the service append paths."""
-    url = _url(text)
-    if url is None or "/" in url.partition("://")[2]:
-        raise ValueError("expected http:// or https://, a host and perhaps a port; no path, query, user or password")
-    return url
-
-
-def base_url(text: str) -> str:
-    if (url := _url(text)) is None:
-        raise ValueError("expected a URL that begins with http:// or https://; no query, user or password")
-    return url
-
-
-def https_url(text: str) -> str:
-    if (url := _url(text)) is None or not url.startswith("https://"):
-        raise ValueError("expected a URL that begins with https://; no query, user or password")
-    return url
 
 
 def domain(text: str) -> str:
@@ -193,6 +164,16 @@ def _url(text: str) -> str | None:
         return None
     authority = (f"[{ipv6}]" if ipv6 else host).lower() + (f":{int(port)}" if port else "")
     return f"{scheme.lower()}://{authority}{path or ''}".removesuffix("/")
+
+
+# The callers of the service append paths to its origin.
+origin = _checked(
+    lambda url: "/" not in url.partition("://")[2],
+    "expected http:// or https://, a host and perhaps a port; no path, query, user or password",
+    _url,
+)
+base_url = _checked(bool, "expected a URL that begins with http:// or https://; no query, user or password", _url)
+https_url = _checked(lambda url: url.startswith("https://"), "expected a URL that begins with https://; no query, user or password", _url)
 
 
 def url_of(host: str, port: int, *, tls: bool) -> str:
