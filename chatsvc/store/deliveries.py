@@ -74,9 +74,9 @@ def _record(connection: Connection, events: Sequence[Event], now: int, standing:
                 refusal = "unusable_key"
         sendings.append(Sending(attempt_id, event.number, event.bot_id, delivery_id, url, event.event, body, signature, refusal))
     rows: list[tuple[object, ...]] = []
-    for s in sendings:
-        outcome = (0, s.refusal, 0) if s.refusal else (None,) * 3
-        rows.append((*s[:4], s.url or None, s.body, now, *outcome, s.signature or None, terms.node))
+    for sending in sendings:
+        outcome = (0, sending.refusal, 0) if sending.refusal else (None,) * 3
+        rows.append((*sending[:4], sending.url or None, sending.body, now, *outcome, sending.signature or None, terms.node))
     connection.executemany(f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return sendings
 

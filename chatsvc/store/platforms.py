@@ -209,24 +209,24 @@ def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> N
 
 def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
     """Store a message that the owner wrote by phone, which may take the conversation over. Return its user_id, or None if not stored."""
-    m, addresses = addressed_message.message, addressed_message.addresses
+    message, addresses = addressed_message.message, addressed_message.addresses
     if connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
         return None
     new_key = """
         INSERT INTO incoming_keys (digest, bot_id, created_at) SELECT ?, ?, ? FROM accounts WHERE id = ? AND deleted_at IS NULL
         ON CONFLICT DO NOTHING
     """
-    if not connection.execute(new_key, (m.digest, m.bot_id, m.sent_at, m.account_id)).rowcount:
+    if not connection.execute(new_key, (message.digest, message.bot_id, message.sent_at, message.account_id)).rowcount:
         return None
-    user_id = _conversation(connection, m.bot_id, addresses)[1] or uuid.uuid4().hex
-    conversation, *_ = addressed(connection, m._replace(user_id=user_id))
-    _lead(connection, m.bot_id, conversation, addresses, now)
+    user_id = _conversation(connection, message.bot_id, addresses)[1] or uuid.uuid4().hex
+    conversation, *_ = addressed(connection, message._replace(user_id=user_id))
+    _lead(connection, message.bot_id, conversation, addresses, now)
     connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
         VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
         """,
-        (conversation, str(uuid.uuid4()), m.text, m.sent_at, PHONE_OPERATOR, m.digest, m.kind),
+        (conversation, str(uuid.uuid4()), message.text, message.sent_at, PHONE_OPERATOR, message.digest, message.kind),
     )
     # An echo that is too old takes nothing over, and an operator who has the conversation keeps it.
     (before,) = connection.execute("SELECT handling FROM conversations WHERE number = ?", (conversation,)).fetchone()
@@ -237,13 +237,13 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
             operator_name = CASE handling WHEN 'operator' THEN operator_name ELSE ?3 END, updated_at = max(updated_at, ?2)
         WHERE number = ?1 AND ?2 > ?4 - (SELECT b.hand_off_return FROM bots b WHERE b.id = bot_id) * ?5
         """,
-        (conversation, m.sent_at, PHONE_OPERATOR, now, MINUTE_MS),
+        (conversation, message.sent_at, PHONE_OPERATOR, now, MINUTE_MS),
     ).rowcount
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
         if before == BOT:
-            day_counts.add(connection, [DayCount(m.bot_id, "handed_over", m.sent_at)])
-        day_counts.note_response(connection, conversation, m.sent_at)
+            day_counts.add(connection, [DayCount(message.bot_id, "handed_over", message.sent_at)])
+        day_counts.note_response(connection, conversation, message.sent_at)
     return user_id
 
 

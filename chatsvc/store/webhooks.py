@@ -38,15 +38,15 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
     is_new = find_in(connection, webhook.bot_id) is None
     if is_new:  # what an earlier webhook has left must not go to another address
         fail_pending(connection, webhook.created_at, "webhook_removed", webhook.bot_id)
-    w = webhook._replace(sealed_key=seal(facts.check_in(connection))) if is_new else webhook
+    written = webhook._replace(sealed_key=seal(facts.check_in(connection))) if is_new else webhook
     connection.execute(
         f"""
         INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
         """,
-        (w.bot_id, w.url, json.dumps(w.events), w.sealed_key, w.created_at, w.updated_at),
+        (written.bot_id, written.url, json.dumps(written.events), written.sealed_key, written.created_at, written.updated_at),
     )
-    return find_in(connection, w.bot_id) or w, is_new
+    return find_in(connection, written.bot_id) or written, is_new
 
 
 @writes

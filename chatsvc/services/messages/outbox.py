@@ -57,9 +57,9 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
     def __init__(self, services: Services) -> None:
         super().__init__(services.db)
         self._services = services
-        self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
-        # With earlier tokens; a request may still be in flight.
-        self._retired: list[PlatformSender] = []
+        self._senders: dict[str, tuple[object, PlatformSender]] = {}
+        # Also those with earlier tokens, of which a request may still be in flight.
+        self._opened: list[PlatformSender] = []
 
     async def start(self) -> None:
         await super().start()
@@ -95,13 +95,13 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
     def sender_of(self, channel: OpenChannel) -> PlatformSender:
         """Return the sender of a channel. Make a new sender if the channel's secrets or settings were changed."""
         kind, name = channel.channel.channel, f"{channel.channel.channel} {channel.channel.bot_id}"
+        settings = channel.secrets, channel.channel.settings
         before, sender = self._senders.get(name, (None, None))
-        if sender is None or before is None or (before.secrets, before.channel.settings) != (channel.secrets, channel.channel.settings):
-            if sender is not None:
-                self._retired.append(sender)
-                self.forget_pauses(name)
+        if sender is None or before != settings:
+            self.forget_pauses(name)
             sender = resolve_name(self._services.platforms[kind].sender)(self._services, channel)
-            self._senders[name] = channel, sender
+            self._senders[name] = settings, sender
+            self._opened.append(sender)
         return sender
 
     def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[OutgoingMessage]:
@@ -164,5 +164,5 @@ class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
 
     async def close(self) -> None:
         await super().close()
-        for sender in (*self._retired, *(sender for _, sender in self._senders.values())):
+        for sender in self._opened:
             await sender.close()
