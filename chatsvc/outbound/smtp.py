@@ -158,14 +158,12 @@ async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
         try:
             async with asyncio.timeout(CONNECT_S):
                 await asyncio.get_running_loop().sock_connect(opened, (address, settings.port))
-        except (OSError, TimeoutError) as fault:
-            opened.close()
-            code = "timeout" if isinstance(fault, TimeoutError) else "connect_failed"
-        except BaseException:
-            opened.close()
-            raise
-        else:
             return opened
+        except BaseException as fault:
+            opened.close()
+            if not isinstance(fault, OSError):
+                raise
+            code = "timeout" if isinstance(fault, TimeoutError) else "connect_failed"
     raise MailFault(code, of_server=True)
 
 
