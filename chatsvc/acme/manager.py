@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import re
 import ssl
 import time
@@ -18,6 +17,7 @@ from chatsvc.acme.client import AcmeClient, AcmeError, Proof
 from chatsvc.config.model import Acme
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
+from chatsvc.store.folder import write_private
 from chatsvc.tls import certificates
 from chatsvc.tls.server_tls import ServerTls
 
@@ -49,6 +49,7 @@ class CertificateManager:
         self._egress = egress
         # Each authority has its own account and certificates.
         self._folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "_", settings.directory.partition("://")[2])
+        self._names = ", ".join(settings.domains)
         self.due = 0.0
 
     def open(self) -> None:
@@ -90,17 +91,14 @@ class CertificateManager:
             except (AcmeError, OSError) as fault:
                 asked_s = fault.retry_after_s if isinstance(fault, AcmeError) else 0.0
                 wait_s = min(max(pause_s, asked_s), MAX_RETRY_S)
-                log.error("no certificate for %s: %s; tried again in %d s", self._names(), fault, wait_s)
+                log.error("no certificate for %s: %s; tried again in %d s", self._names, fault, wait_s)
                 await asyncio.sleep(wait_s)
                 pause_s *= 2
-
-    def _names(self) -> str:
-        return ", ".join(self._settings.domains)
 
     async def renew(self) -> None:
         """Obtain a certificate and use it. On AcmeError, or OSError for the account key, the previous one stays."""
         settings, key = self._settings, certificates.new_key()
-        log.info("asking %s for a certificate for %s", settings.directory, self._names())
+        log.info("asking %s for a certificate for %s", settings.directory, self._names)
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
         client = AcmeClient(settings.directory, self._account_key(), kind, self._tls, self._egress)
         request = certificates.signing_request(settings.domains, key)
@@ -115,12 +113,12 @@ class CertificateManager:
             raise AcmeError("what the authority issued is no certificate for the key that it was asked to sign") from None
         self.due = due
         try:
-            await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
+            await asyncio.to_thread(write_private, self._folder / CERTIFICATE, pem)
         except OSError as fault:
             # It is in use; requesting another now would only count against the authority's limits.
             log.error("the new certificate cannot be stored, another will be asked for at the next start: %s", fault)
         end = time.gmtime(certificates.validity(chain).end)
-        log.info("certificate for %s issued, good until %s UTC", self._names(), time.strftime("%Y-%m-%d %H:%M", end))
+        log.info("certificate for %s issued, good until %s UTC", self._names, time.strftime("%Y-%m-%d %H:%M", end))
 
     @asynccontextmanager
     async def _proving(self, proofs: Sequence[Proof]) -> AsyncIterator[None]:
@@ -140,20 +138,8 @@ class CertificateManager:
     def _account_key(self) -> ec.EllipticCurvePrivateKey:
         file = self._folder / ACCOUNT_KEY
         if not file.exists():
-            _write(file, certificates.key_pem(certificates.new_key()))
+            write_private(file, certificates.key_pem(certificates.new_key()))
         key = load_pem_private_key(file.read_bytes(), None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError(f"{ACCOUNT_KEY} is no key on P-256")
         return key
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Replace a file atomically, readable by its owner only."""
-    draft = file.with_name(f"{file.name}.draft")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(descriptor)
-    draft.replace(file)

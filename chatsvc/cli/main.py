@@ -134,11 +134,11 @@ def _known_refusal(fault: Exception) -> str | None:
     """Return the text of a fault that the user can mend, or None for an unexpected one."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
-    from chatsvc.store.database import SchemaTooNew, StoreInUse, StoreUnavailable
+    from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
     if isinstance(fault, Refused):
         return sentence(fault)
-    if isinstance(fault, CommandError | ConfigError | StoreUnavailable | StoreInUse | SchemaTooNew | Lost):
+    if isinstance(fault, CommandError | ConfigError | StoreUnavailable | SchemaTooNew | Lost):
         return str(fault)
     if isinstance(fault, OSError):
         return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)

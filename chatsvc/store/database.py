@@ -61,10 +61,6 @@ class OtherMasterKey(StoreUnavailable):
     """The store belongs to another master key."""
 
 
-class StoreInUse(Exception):
-    """A process works on the store, which has to be unused."""
-
-
 class SchemaTooNew(Exception):
     """The database has the schema of a newer chatsvc and must not be opened."""
 

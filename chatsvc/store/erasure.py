@@ -94,12 +94,8 @@ async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) ->
 
 
 RULES = {table.name: table.retention for table in CHILDREN_FIRST if table.retention}
-_OLD = {table.name: old_rows(table) for table in CHILDREN_FIRST if table.retention}
-_DELETE = {
-    table.name: f"DELETE FROM {table.name} WHERE {' AND '.join(f'{column} = ?' for column in table.key)}"
-    for table in CHILDREN_FIRST
-    if table.retention
-}
+_OLD = {name: old_rows(BY_NAME[name], rule) for name, rule in RULES.items()}
+_DELETE = {name: f"DELETE FROM {name} WHERE {' AND '.join(f'{column} = ?' for column in BY_NAME[name].key)}" for name in RULES}
 
 
 @writes

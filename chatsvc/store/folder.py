@@ -73,6 +73,18 @@ class Folder:
         return descriptor
 
 
+def write_private(file: Path, content: bytes) -> None:
+    """Replace a file whole or not at all; its owner alone may read it. Raises OSError."""
+    draft = file.with_name(f"{file.name}.draft")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(file)
+    sync_names(file.parent)
+
+
 def sync_names(folder: Path) -> None:
     """Flush a folder's names to the disk, so that they survive a power cut. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 from chatsvc.store.database import OtherMasterKey, StoreUnavailable
-from chatsvc.store.folder import Folder, sync_names
+from chatsvc.store.folder import Folder, sync_names, write_private
 
 MASTER_KEY = "master.key"
 NEXT = "master.key.next"
@@ -91,9 +91,7 @@ def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
     file = folder.path / MASTER_KEY
     if file.exists():
         os.link(file, file.with_name(f"{MASTER_KEY}{aside}"))
-    draft = file.with_name(f"{MASTER_KEY}.restored")
-    _write(draft, key)
-    draft.replace(file)
+    _write(file, key)
     file.with_name(NEXT).unlink(missing_ok=True)
     sync_names(folder.path)
     return file
@@ -132,9 +130,7 @@ def _stored_keys(folder: Folder, file: Path) -> list[bytes]:
             )
         keys.append(os.urandom(32))
         # Complete and on the disk before anything is sealed with it.
-        _write(draft, keys[0])
-        draft.replace(file)
-        sync_names(folder.path)
+        _write(file, keys[0])
     return keys
 
 
@@ -145,14 +141,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _write(file: Path, key: bytes) -> None:
-    file.unlink(missing_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(descriptor, key.hex().encode() + b"\n")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    sync_names(file.parent)
+    write_private(file, key.hex().encode() + b"\n")
 
 
 def _close_to_others(file: Path) -> None:

@@ -54,11 +54,6 @@ def _free(connection: Connection, node_id: str) -> None:
         connection.execute(f"DELETE FROM {table} WHERE node = ?", (node_id,))
 
 
-def is_any(connection: Connection) -> bool:
-    """Report within a unit whether a process lives."""
-    return connection.execute("SELECT 1 FROM nodes LIMIT 1").fetchone() is not None
-
-
 @reads
 def living(connection: Connection) -> list[ServiceNode]:
     """List the processes that serve, oldest first."""
@@ -71,14 +66,12 @@ def living(connection: Connection) -> list[ServiceNode]:
 async def hold_lease(db: Database, name: str, node: str) -> bool:
     """Take a free lease, or renew the one that this process holds. Return False if another process holds it."""
 
-    def holder(connection: Connection) -> str | None:
-        row = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
+    def holder(connection: Connection) -> tuple[str] | None:
+        row: tuple[str] | None = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()
+        return row
 
-    def take(connection: Connection) -> bool:
-        if holder(connection) is None:
-            connection.execute("INSERT INTO leases (name, node) VALUES (?, ?)", (name, node))
-        return holder(connection) == node
+    def take(connection: Connection) -> tuple[str] | None:
+        connection.execute("INSERT INTO leases (name, node) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, node))
+        return holder(connection)
 
-    held_by = await db.read(holder)
-    return held_by == node if held_by is not None else await db.write(take)
+    return (await db.read(holder) or await db.write(take)) == (node,)

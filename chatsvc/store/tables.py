@@ -111,6 +111,14 @@ _ANSWERS_OF_BOT = "t.account_id = (SELECT account_id FROM bots WHERE id = ?1) AN
 _ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
 _ANY_COUNT = f"t.name IN ({', '.join(repr(name) for name in COUNTED)})"
 _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})
+_WITH_CONVERSATION = Erasure("conversation", "conversation = ?1", "")
+_UPDATED = "max(created_at, updated_at)"
+
+
+def _null(*columns: str) -> dict[str, str]:
+    """Declare local columns that are NULL after an import."""
+    return dict.fromkeys(columns, "NULL")
+
 
 # Parents stand before the tables that refer to them.
 TABLES = (
@@ -118,16 +126,10 @@ TABLES = (
     Table("nodes", None, ("id",)),
     Table("leases", None, ("name",)),
     Table("audit_records", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
-    Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING), "tried_at": "NULL"}, changed="max(created_at, updated_at)"),
+    Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING), "tried_at": "NULL"}, changed=_UPDATED),
     # Operators belong to the installation and may serve several accounts: an account's export leaves them and their roles out, and its
     # deletion takes the roles alone.
-    Table(
-        "operators",
-        None,
-        ("id",),
-        changed="max(created_at, updated_at)",
-        sealed=Sealed(("totp", "totp_offered"), "id", SECOND_FACTORS),
-    ),
+    Table("operators", None, ("id",), changed=_UPDATED, sealed=Sealed(("totp", "totp_offered"), "id", SECOND_FACTORS)),
     Table("operator_roles", ACCOUNT, ("operator_id", ACCOUNT)),
     Table("operator_links", None, ("digest",), changed="created_at"),
     Table("operator_sessions", None, ("digest",)),
@@ -144,7 +146,7 @@ TABLES = (
         # The digests stay: they tell a caller that the account is gone.
         anonymous="account_id = NULL, label = NULL, prefix = '', last_used_at = NULL",
     ),
-    Table("bots", ACCOUNT, record="bot", changed="max(created_at, updated_at)", of_bot="t.id = ?1"),
+    Table("bots", ACCOUNT, record="bot", changed=_UPDATED, of_bot="t.id = ?1"),
     # Rows of some seconds, without a visitor: a conversation is its digest.
     Table("open_turns", None),
     Table("conversation_counts", ACCOUNT, (ACCOUNT, BOT, "channel"), of_bot=_OF_BOT),
@@ -158,12 +160,7 @@ TABLES = (
         of_bot=_ANSWERS_OF_BOT,
     ),
     Table(
-        "usage_records",
-        ACCOUNT,
-        record="usage",
-        retention=RetentionRule("usage_days", "created_at"),
-        changed="created_at",
-        of_bot=_OF_BOT,
+        "usage_records", ACCOUNT, record="usage", retention=RetentionRule("usage_days", "created_at"), changed="created_at", of_bot=_OF_BOT
     ),
     Table("knowledge_entries", BOT, record="knowledge", changed="created_at"),
     Table("knowledge_synonyms", BOT, record="synonyms"),
@@ -176,8 +173,9 @@ TABLES = (
         "sites",
         BOT,
         record="site",
-        local={"state": "'idle'", "started_at": "0", "due_at": "CASE WHEN :every_days > 0 THEN 0 END"}
-        | {"done": "0", "pages": "0", "changes": "'{}'", "reason": "NULL", "read_at": "NULL", "draft": "NULL", "attempts": "0"},
+        local={"state": "'idle'", "started_at": "0", "due_at": "CASE WHEN :every_days > 0 THEN 0 END", "done": "0", "pages": "0"}
+        | {"changes": "'{}'", "attempts": "0"}
+        | _null("reason", "read_at", "draft"),
         changed="max(started_at, coalesce(read_at, 0))",
     ),
     Table("site_pages", BOT, changed="read_at"),
@@ -206,7 +204,7 @@ TABLES = (
         BOT,
         ("id",),
         "channel",
-        local=dict.fromkeys(("fault", "fault_at", "seen_at", "verified_at", "refused_site", "refused_at"), "NULL"),
+        _null("fault", "fault_at", "seen_at", "verified_at", "refused_site", "refused_at"),
         changed="updated_at",
         sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS),
     ),
@@ -228,7 +226,7 @@ TABLES = (
         record="conversation",
         # Nobody of the other installation is here to take a conversation over.
         local={"message_count": "0", "handling": "'bot'"}
-        | dict.fromkeys(("handling_since", "waiting_since", "operator_id", "operator_name", "assignee"), "NULL"),
+        | _null("handling_since", "waiting_since", "operator_id", "operator_name", "assignee"),
         visitor=Erasure("conversation", "number = ?1", "conversations"),
         retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",
@@ -239,66 +237,27 @@ TABLES = (
         CONVERSATION,
         record="message",
         # Nothing is sent here that the other installation may have sent.
-        local=dict.fromkeys(
-            (
-                "incoming",
-                "pending",
-                "outbox",
-                "in_flight",
-                "node",
-                "first_attempt_at",
-                "parts_sent",
-                "platform_id",
-                "kind",
-                "choices",
-                "mail",
-            ),
-            "NULL",
-        ),
+        local=_null("incoming", "pending", "outbox", "in_flight", "node", "first_attempt_at")
+        | _null("parts_sent", "platform_id", "kind", "choices", "mail"),
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
     ),
     # The last message of a conversation that each operator has seen.
-    Table(
-        "conversation_views",
-        CONVERSATION,
-        ("operator_id", CONVERSATION),
-        visitor=Erasure("conversation", "conversation = ?1", ""),
-    ),
-    Table(
-        "conversation_notes",
-        CONVERSATION,
-        record="note",
-        reference=_CONVERSATION,
-        visitor=Erasure("conversation", "conversation = ?1", ""),
-        changed="created_at",
-    ),
+    Table("conversation_views", CONVERSATION, ("operator_id", CONVERSATION), visitor=_WITH_CONVERSATION),
+    Table("conversation_notes", CONVERSATION, record="note", reference=_CONVERSATION, visitor=_WITH_CONVERSATION, changed="created_at"),
     Table("saved_replies", ACCOUNT, record="saved_reply", changed="updated_at"),
-    Table(
-        "whatsapp_addresses",
-        BOT,
-        record="whatsapp_address",
-        reference=_CONVERSATION,
-        visitor=Erasure("conversation", "conversation = ?1", ""),
-        changed="created_at",
-    ),
+    Table("whatsapp_addresses", BOT, record="whatsapp_address", reference=_CONVERSATION, visitor=_WITH_CONVERSATION, changed="created_at"),
     # Digests that lead from the team's answers to conversations of this installation.
-    Table("team_notices", CONVERSATION, (CONVERSATION, "since"), visitor=Erasure("conversation", "conversation = ?1", "")),
+    Table("team_notices", CONVERSATION, (CONVERSATION, "since"), visitor=_WITH_CONVERSATION),
     # No visitor's: who does not want mails may never have written.
     Table("mail_stops", ACCOUNT, record="mail_stop", changed="created_at"),
     # Names operators: not exported. Settled mails are deleted after 30 days, whatever the configuration says.
-    Table(
-        "mails",
-        ACCOUNT,
-        visitor=Erasure("conversation", "conversation = ?1", ""),
-        changed="max(created_at, coalesce(settled_at, 0))",
-        of_bot=_OF_BOT,
-    ),
+    Table("mails", ACCOUNT, visitor=_WITH_CONVERSATION, changed="max(created_at, coalesce(settled_at, 0))", of_bot=_OF_BOT),
     Table(
         "requests",
         BOT,
         record="request",
-        local={"assignee": "NULL"},
+        local=_null("assignee"),
         reference=_CONVERSATION,
         visitor=Erasure("requests", f"number {_REQUESTS}", "requests"),
         changed="updated_at",
@@ -315,7 +274,7 @@ TABLES = (
         "webhook_events",
         BOT,
         record="event",
-        local={"follows": "NULL"},
+        local=_null("follows"),
         visitor=Erasure("requests", f"number {_EVENTS}", "events"),
         retention=RetentionRule("webhooks_days", "created_at", _IN_USE),
     ),
@@ -323,7 +282,7 @@ TABLES = (
         "webhook_attempts",
         BOT,
         record="attempt",
-        local={"node": "NULL"},
+        local=_null("node"),
         reference=Reference("event_number", "webhook_events", {"event": "event", "record_id": "record_id", "told_at": "created_at"}),
         visitor=Erasure("requests", f"event_number {_EVENTS}", "attempts"),
         changed="at",
@@ -333,49 +292,44 @@ BY_NAME = {table.name: table for table in TABLES}
 CHILDREN_FIRST = TABLES[::-1]
 
 
-def _rows_of_account(table: Table) -> str:
-    """SELECT of the keys of some of an account's rows. ?1 is the account, ?2 how many."""
-    key = ", ".join(f"t.{column}" for column in table.key)
-    if table.owner in (ACCOUNT, "id"):
-        return f"SELECT {key} FROM {table.name} t WHERE t.{table.owner} = ?1 LIMIT ?2"
-    parent = _PARENTS[table.owner or CONVERSATION].format(table.name)
-    return f"SELECT {key} FROM {parent} WHERE p.account_id = ?1 LIMIT ?2"
-
-
 def deletion(table: Table) -> str:
-    """Statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 how many."""
+    """Make the statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 how many."""
     verb = f"UPDATE {table.name} SET {table.anonymous}" if table.anonymous else f"DELETE FROM {table.name}"
-    return f"{verb} WHERE ({', '.join(table.key)}) IN ({_rows_of_account(table)})"
+    if table.owner in _PARENTS:
+        return f"{verb} {_with_key_in(table, _PARENTS[table.owner].format(table.name), 'p.account_id = ?1')}"
+    return f"{verb} {_with_key_in(table, f'{table.name} t', f't.{table.owner} = ?1')}"
 
 
 def deletion_of_bot(table: Table) -> str:
-    """Statement that deletes some of a bot's rows. ?1 is the bot, ?2 how many."""
-    key = ", ".join(f"t.{column}" for column in table.key)
+    """Make the statement that deletes some of a bot's rows. ?1 is the bot, ?2 how many."""
     if table.of_bot:
-        rows = f"{table.name} t WHERE {table.of_bot}"
+        rows, condition = f"{table.name} t", table.of_bot
     else:
-        parent = "p.bot_id" if table.owner == CONVERSATION else "p.id"
-        rows = f"{_PARENTS[table.owner or CONVERSATION].format(table.name)} WHERE {parent} = ?1"
-    return f"DELETE FROM {table.name} WHERE ({', '.join(table.key)}) IN (SELECT {key} FROM {rows} LIMIT ?2)"
+        rows, condition = _PARENTS[str(table.owner)].format(table.name), "p.bot_id = ?1" if table.owner == CONVERSATION else "p.id = ?1"
+    return f"DELETE FROM {table.name} {_with_key_in(table, rows, condition)}"
 
 
-def old_rows(table: Table) -> str:
-    """SELECT of the keys of some old rows, by the owner's index. ?1 is the earliest time that is kept, ?2 how many."""
-    rule = table.retention
-    if rule is None:
-        raise ValueError(f"{table.name} has no retention")
-    key = ", ".join(f"t.{column}" for column in table.key)
+def _with_key_in(table: Table, rows: str, condition: str) -> str:
+    return f"WHERE ({', '.join(table.key)}) IN ({_keys(table, rows, condition)})"
+
+
+def _keys(table: Table, rows: str, condition: str) -> str:
+    """Make the query of the keys of ?2 rows, where the table is `t`."""
+    return f"SELECT {', '.join(f't.{column}' for column in table.key)} FROM {rows} WHERE {condition} LIMIT ?2"
+
+
+def old_rows(table: Table, rule: RetentionRule) -> str:
+    """Make the query of the keys of some old rows, by the owner's index. ?1 is the earliest time that is kept, ?2 how many."""
+    old = f"t.{rule.column} < ?1"
     if rule.by_age:
-        return f"SELECT {key} FROM {table.name} t WHERE t.{rule.column} < ?1 AND NOT ({rule.unless}) LIMIT ?2"
+        return _keys(table, f"{table.name} t", f"{old} AND NOT ({rule.unless})")
     # CROSS JOIN keeps SQLite to this order: the few owners first, then what an index finds of each.
     owners = "accounts p" if table.owner == ACCOUNT else "bots p"
-    return (
-        f"SELECT {key} FROM {owners} CROSS JOIN {table.name} t ON t.{table.owner} = p.id AND {rule.prefix} AND t.{rule.column} < ?1"
-        f" WHERE NOT ({rule.unless}) LIMIT ?2"
-    )
+    rows = f"{owners} CROSS JOIN {table.name} t ON t.{table.owner} = p.id AND {rule.prefix} AND {old}"
+    return _keys(table, rows, f"NOT ({rule.unless})")
 
 
 def erasing(by: str) -> list[tuple[str, str]]:
-    """The statements that delete a visitor's rows, children first. Each comes with the field of the report that counts them."""
+    """Return the statements that delete a visitor's rows, children first. Each comes with the field of the report that counts them."""
     rules = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
     return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in rules]

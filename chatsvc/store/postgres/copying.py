@@ -59,7 +59,7 @@ def _prepare(connection: PostgresConnection, address: PostgresTarget) -> None:
         raise refusals.store_target_other(store=address.name)
     with connection.driver.transaction():
         nodes.remove_dead(connection)
-        if nodes.is_any(connection):
+        if connection.execute("SELECT 1 FROM nodes").fetchone():
             raise refusals.store_target_busy(store=address.name)
         for table in TABLES:
             if connection.execute(COUNT[table.name]).fetchone() != (0,):
