@@ -25,11 +25,13 @@ MASTER_KEY_FILE = options(master_key_file=InputPath())
 backup, master_key = group("backup"), group("master-key")
 
 
-def _key_in(file: Path) -> str:
+def _key_in(file: Path | None) -> bytes | None:
+    if file is None:
+        return None
     text = read_secret(file)
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise CommandError(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
-    return text
+    return bytes.fromhex(text)
 
 
 @command(
@@ -48,7 +50,7 @@ def create(ctx: click.Context, file: OutputFile, with_master_key: bool, as_json:
 
 @command(backup, "verify", FILE, *MASTER_KEY_FILE)
 def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
-    key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
+    key = _key_in(master_key_file)
     with progress("verifying"), open_input(file) as stream:
         try:
             described = backups.verify(stream, str(file), key)
@@ -64,7 +66,7 @@ def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
 @command(backup, "restore", FILE, *MASTER_KEY_FILE)
 def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
     config = load_config(ctx)
-    key = bytes.fromhex(_key_in(master_key_file)) if master_key_file else None
+    key = _key_in(master_key_file)
     with open_input(file) as stream:
         with progress("restoring"):
             restored = backups.restore(config, stream, master_key=key, now=now_ms())
@@ -74,7 +76,8 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
 
 @command(master_key, "rotate", *options(new_key_file=InputPath()))
 def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
-    rotated = call(ctx, "master_key.rotate", key=_key_in(new_key_file) if new_key_file else None)
+    key = _key_in(new_key_file)
+    rotated = call(ctx, "master_key.rotate", key=key and key.hex())
     show(rotated, as_json)
     if not as_json and rotated["master_key"] is None:
         echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)

@@ -27,42 +27,41 @@ def sqlite(config: Config, limit_s: float | None) -> tuple[list[Finding], Examin
         return [Finding.warning("database", "database_absent", file=file)], None
     if not os.access(path, os.R_OK | os.W_OK):
         return [Finding.fault("database", "database_closed", file=file)], None
-    tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     try:
-        contents = examine(path, tiers, limit_s)
-    except StoreUnavailable as outage:
-        return [Finding.fault("database", "database_unreadable", file=file, reason=str(outage))], None
-    except SchemaTooNew as newer:
-        return [Finding.fault("database", "database_newer", file=file, reason=str(newer))], None
+        contents = examine(path, _knowledge_tiers(config), limit_s)
+    except (StoreUnavailable, SchemaTooNew) as fault:
+        code = "database_newer" if isinstance(fault, SchemaTooNew) else "database_unreadable"
+        return [Finding.fault("database", code, file=file, reason=str(fault))], None
     if contents.problems:
         return [Finding.fault("database", "database_damaged", file=file, problems=contents.problems)], contents
     findings = [Finding.ok("database", "database_good", file=file, schema=contents.schema_version)]
     if not contents.checked and limit_s:
         findings = [Finding.warning("database", "database_unchecked", file=file, seconds=round(limit_s))]
-    return [*findings, *bots(contents)], contents
+    return [*findings, *_mute_bots(contents)], contents
 
 
-def bots(examined: Examined) -> Iterator[Finding]:
-    """Name the bots that cannot answer."""
+def _knowledge_tiers(config: Config) -> frozenset[str]:
+    return frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
+
+
+def _mute_bots(examined: Examined) -> Iterator[Finding]:
     return (Finding.warning("knowledge", "knowledge_empty", bot=name) for name in examined.mute)
 
 
 def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examined | None]:
     """Check the server and the database. Returns the findings and the facts that others need."""
-    tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     before = now_ms()
     try:
-        state, contents = examine(config, tiers)
-    except StoreUnavailable as outage:
-        return [Finding.fault("database", "postgres_unusable", reason=str(outage))], None
-    except SchemaTooNew as newer:
-        return [Finding.fault("database", "postgres_newer", reason=str(newer))], None
+        state, contents = examine(config, _knowledge_tiers(config))
+    except (StoreUnavailable, SchemaTooNew) as fault:
+        code = "postgres_newer" if isinstance(fault, SchemaTooNew) else "postgres_unusable"
+        return [Finding.fault("database", code, reason=str(fault))], None
     findings = [*server_findings(state, before, now_ms())]
     if contents is None:
         return [*findings, Finding.warning("database", "postgres_empty")], None
     if all(finding.state != FAULT for finding in findings):
         findings.insert(0, Finding.ok("database", "postgres_good", version=state.version, schema=contents.schema_version))
-    return [*findings, *bots(contents)], contents
+    return [*findings, *_mute_bots(contents)], contents
 
 
 def server_findings(state: ServerState, before: int, after: int) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable
@@ -71,6 +73,15 @@ class Folder:
             os.close(descriptor)
             raise FolderInUse(str(self.path)) from None
         return descriptor
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock for a block; raises as `lock` does."""
+        descriptor = self.lock()
+        try:
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def write_private(file: Path, content: bytes) -> None:

@@ -106,32 +106,23 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
         return MasterKey(given)
     file = folder.path / MASTER_KEY
     try:
-        return MasterKey(*_stored_keys(folder, file), file=file)
+        if file.exists():
+            _close_to_others(file)
+            if _read(file) is None:
+                raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
+        # Nothing was sealed with an incomplete draft.
+        keys = [key for each in (file, file.with_name(NEXT)) if each.exists() and (key := _read(each))]
+        if not keys:
+            if folder.database.exists():
+                raise StoreUnavailable(
+                    f"{folder.database} is there but its master key {file} is not: put the key back, or give it in $CHATSVC_MASTER_KEY"
+                )
+            keys = [os.urandom(32)]
+            # Complete and on the disk before anything is sealed with it.
+            _write(file, keys[0])
     except OSError as fault:
         raise StoreUnavailable(f"the master key {file} cannot be used: {fault.strerror or fault}") from fault
-
-
-def _stored_keys(folder: Folder, file: Path) -> list[bytes]:
-    draft = file.with_name(NEXT)
-    keys = []
-    if file.exists():
-        _close_to_others(file)
-        key = _read(file)
-        if key is None:
-            raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
-        keys.append(key)
-    # Nothing was sealed with an incomplete draft.
-    if draft.exists() and (key := _read(draft)):
-        keys.append(key)
-    if not keys:
-        if folder.database.exists():
-            raise StoreUnavailable(
-                f"{folder.database} is there but its master key {file} is not: put the key back, or give it in $CHATSVC_MASTER_KEY"
-            )
-        keys.append(os.urandom(32))
-        # Complete and on the disk before anything is sealed with it.
-        _write(file, keys[0])
-    return keys
+    return MasterKey(*keys, file=file)
 
 
 def _read(file: Path) -> bytes | None:

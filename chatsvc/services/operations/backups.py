@@ -1,7 +1,6 @@
 """Backups, made while the service runs: create, list, read, verify and restore them, by hand and on schedule; and copies to PostgreSQL."""
 
 import errno
-import os
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -147,13 +146,10 @@ def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Bac
 def _locked(folder: Folder) -> Iterator[None]:
     """Hold the data folder. Raises Refused while a process works in it, and StoreUnavailable."""
     try:
-        lock = folder.lock()
+        with folder.locked():
+            yield
     except FolderInUse:
         raise refusals.folder_in_use(folder=str(folder.path)) from None
-    try:
-        yield
-    finally:
-        os.close(lock)
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:

@@ -6,9 +6,8 @@ imported only if it is used.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,14 +57,9 @@ class OneProcess:
         del services, node
         return Presence()
 
-    @contextmanager
-    def alone(self, folder: Folder) -> Iterator[None]:
+    def alone(self, folder: Folder) -> AbstractContextManager[None]:
         """Keep out other processes while a command works. Raises FolderInUse."""
-        lock = folder.lock()
-        try:
-            yield
-        finally:
-            os.close(lock)
+        return folder.locked()
 
 
 class SeveralProcesses:

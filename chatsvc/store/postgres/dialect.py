@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-_PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<equal>\bIS )?(?:\?(?P<place>\d*)|(?<!:):(?P<name>[a-z_]\w*))")
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<equal>\bIS )?(?:\?(?P<index>\d*)|(?<!:):(?P<name>[a-z_]\w*))")
 _MEMBERS = re.compile(r"\bCROSS JOIN (\w+) (\w+) ON \2\.number IN \(")
 _WORDS = (
     # Hints that fix the order in which SQLite joins, and its index.
@@ -50,29 +50,29 @@ def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> tup
         statement = word.sub(instead, statement)
     for name, (instead, empty) in _AGGREGATES.items():
         statement = _aggregate(statement, name, instead, empty)
-    places: list[int | str] = []
+    numbered: list[int | str] = []
     compared: set[int | str] = set()
-    next_one = 0
+    following = 0
 
     def number(match: re.Match[str]) -> str:
-        nonlocal next_one
+        nonlocal following
         if match[0].startswith("'"):
             return match[0]
         if match["name"]:
             key: int | str = match["name"]
-        elif match["place"]:
-            key = int(match["place"]) - 1
+        elif match["index"]:
+            key = int(match["index"]) - 1
         else:
-            key, next_one = next_one, next_one + 1
+            key, following = following, following + 1
         if key in nulls:
             return f"{match['equal'] or ''}NULL"
         if match["equal"] or match.string.startswith(" IS", match.end()):
             compared.add(key)
-        if key not in places:
-            places.append(key)
-        return f"{'= ' if match['equal'] else ''}${places.index(key) + 1}"
+        if key not in numbered:
+            numbered.append(key)
+        return f"{'= ' if match['equal'] else ''}${numbered.index(key) + 1}"
 
-    return _PARAMETER.sub(number, statement), places, compared
+    return _PARAMETER.sub(number, statement), numbered, compared
 
 
 def _first_rows(statement: str) -> str:

@@ -95,8 +95,8 @@ class Writer(PostgresThread):
                 if not connection.is_usable:
                     raise
                 # Nothing of the batch was written.
-                alone = partial(run_units, batch=batch, is_open=lambda: connection.is_usable)
-                return self._in_transaction(connection, alone, pipelined=False)
+                with_savepoints = partial(run_units, batch=batch, is_open=lambda: connection.is_usable)
+                return self._in_transaction(connection, with_savepoints, pipelined=False)
         except _TakenForDead:
             if not self.leaves:
                 self._enter(connection)
@@ -138,9 +138,9 @@ class Writer(PostgresThread):
         """Report whether a commit in doubt took place. Return False if the server does not answer in time."""
         deadline = time.monotonic() + RESOLVE_S
         while time.monotonic() < deadline:
-            with suppress(StoreUnavailable), connected(self.address, within_s=PROBE_S, statement_s=PROBE_S) as again:
-                again.execute(WAIT_TURN)  # the commit has ended then
-                row = again.execute("SELECT written FROM nodes WHERE id = ?", (self.node.id,)).fetchone()
+            with suppress(StoreUnavailable), connected(self.address, within_s=PROBE_S, statement_s=PROBE_S) as connection:
+                connection.execute(WAIT_TURN)  # the commit has ended then
+                row = connection.execute("SELECT written FROM nodes WHERE id = ?", (self.node.id,)).fetchone()
                 return bool(row == (self._written,))
             time.sleep(0.2)
         return False

@@ -255,8 +255,8 @@ def close_up(database: Path) -> None:
 
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int]:
-    there = _tables(connection)
-    return {name: connection.execute(COUNT[name]).fetchone()[0] for name in COUNT if name in there}
+    existing = _tables(connection)
+    return {name: connection.execute(COUNT[name]).fetchone()[0] for name in COUNT if name in existing}
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:

@@ -35,13 +35,12 @@ def _problems(connection: sqlite3.Connection, limit_s: float | None) -> list[str
     """Check the content of a database; return None if the time was over before."""
     if limit_s == 0:
         return None
-    deadline = None if limit_s is None else time.monotonic() + limit_s
-    if deadline is not None:
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    deadline = float("inf") if limit_s is None else time.monotonic() + limit_s
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     try:
         return [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
     except sqlite3.OperationalError:
-        if deadline is None or time.monotonic() <= deadline:
+        if time.monotonic() <= deadline:
             raise
         return None
     finally:
