@@ -15,7 +15,7 @@ from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.local_user import user_name
 from chatsvc.store.examination import Examined
-from chatsvc.store.master_key import MASTER_KEY, MasterKey
+from chatsvc.store.master_key import MASTER_KEY, MasterKey, read_key
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30
@@ -118,10 +118,9 @@ def master_key_of(config: Config) -> bytes | None:
     if config.given_master_key is not None:
         return config.given_master_key
     try:
-        key = bytes.fromhex((config.data_dir / MASTER_KEY).read_text("ascii").strip())
-    except (OSError, ValueError):
+        return read_key(config.data_dir / MASTER_KEY)
+    except OSError:
         return None
-    return key if len(key) == 32 else None
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:

@@ -29,9 +29,10 @@ def sqlite(config: Config, limit_s: float | None) -> tuple[list[Finding], Examin
         return [Finding.fault("database", "database_closed", file=file)], None
     try:
         contents = examine(path, _knowledge_tiers(config), limit_s)
-    except (StoreUnavailable, SchemaTooNew) as fault:
-        code = "database_newer" if isinstance(fault, SchemaTooNew) else "database_unreadable"
-        return [Finding.fault("database", code, file=file, reason=str(fault))], None
+    except StoreUnavailable as outage:
+        return [Finding.fault("database", "database_unreadable", file=file, reason=str(outage))], None
+    except SchemaTooNew as newer:
+        return [Finding.fault("database", "database_newer", file=file, reason=str(newer))], None
     if contents.problems:
         return [Finding.fault("database", "database_damaged", file=file, problems=contents.problems)], contents
     findings = [Finding.ok("database", "database_good", file=file, schema=contents.schema_version)]
@@ -53,9 +54,10 @@ def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Exa
     before = now_ms()
     try:
         state, contents = examine(config, _knowledge_tiers(config))
-    except (StoreUnavailable, SchemaTooNew) as fault:
-        code = "postgres_newer" if isinstance(fault, SchemaTooNew) else "postgres_unusable"
-        return [Finding.fault("database", code, reason=str(fault))], None
+    except StoreUnavailable as outage:
+        return [Finding.fault("database", "postgres_unusable", reason=str(outage))], None
+    except SchemaTooNew as newer:
+        return [Finding.fault("database", "postgres_newer", reason=str(newer))], None
     findings = [*server_findings(state, before, now_ms())]
     if contents is None:
         return [*findings, Finding.warning("database", "postgres_empty")], None

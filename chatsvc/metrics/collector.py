@@ -77,7 +77,7 @@ class Exposition(Collector):
         """Return all current metrics, without those of the store when it cannot answer."""
         try:
             events = await outstanding(self._services.db)
-            counts = await mails.queued(self._services.db), len(await nodes.list_all(self._services))
+            counts = await mails.queued(self._services.db), len(await nodes.find_all(self._services))
             self._stored = dict(zip((EVENTS_PENDING, ATTEMPTS_UNDER_WAY, MAILS_QUEUED, NODES), (*events, *counts), strict=True))
         except StoreUnavailable:
             self._stored = {}

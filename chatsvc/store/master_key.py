@@ -79,7 +79,7 @@ class MasterKey:
         draft = self.file.with_name(NEXT)
         if not draft.exists():
             return
-        if _read(draft) == key:
+        if read_key(draft) == key:
             draft.replace(self.file)
         else:
             draft.unlink()
@@ -108,10 +108,10 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
     try:
         if file.exists():
             _close_to_others(file)
-            if _read(file) is None:
+            if read_key(file) is None:
                 raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
         # Nothing was sealed with an incomplete draft.
-        keys = [key for each in (file, file.with_name(NEXT)) if each.exists() and (key := _read(each))]
+        keys = [key for each in (file, file.with_name(NEXT)) if each.exists() and (key := read_key(each))]
         if not keys:
             if folder.database.exists():
                 raise StoreUnavailable(
@@ -125,8 +125,8 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
     return MasterKey(*keys, file=file)
 
 
-def _read(file: Path) -> bytes | None:
-    """Read the key in a file; return None if there is none."""
+def read_key(file: Path) -> bytes | None:
+    """Read the master key in a file. Return None if the file holds none; raises OSError."""
     match = _HEX.fullmatch(file.read_bytes())
     return bytes.fromhex(match[1].decode()) if match else None
 

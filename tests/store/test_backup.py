@@ -3,7 +3,6 @@
 import hashlib
 import random
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -86,25 +85,26 @@ def test_a_backup_that_was_cut_off_or_made_longer_is_refused(whole: Path, size: 
         assert examined(whole, RAW).faults
 
 
-def forged(file: Path, change: Callable[[sqlite3.Connection], object], key: bytes = b"x" * 32) -> None:
-    """Change the database in a backup and write a fitting trailer, with or without `key`."""
+def without_trailer(file: Path) -> dict[str, object]:
+    """Cut the trailer off a backup, and return its description."""
     trailer = backup_trailer.read(file)
     assert trailer
-    content = file.read_bytes()[: trailer.size]
-    file.write_bytes(content)
+    file.write_bytes(file.read_bytes()[: trailer.size])
+    return {name: value for name, value in trailer.about.items() if name != "format"}
+
+
+def forged(file: Path, *statements: str) -> None:
+    """Change the database in a backup and write a trailer that fits, but for the tag."""
+    about = without_trailer(file)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        change(connection)
-    about = {name: value for name, value in trailer.about.items() if name != "format"}
-    backup_trailer.append(file, about, MasterKey(key)("backup tag"))
-
-
-def run(*statements: str) -> Callable[[sqlite3.Connection], object]:
-    return lambda connection: [connection.execute(statement) for statement in statements]
+        for statement in statements:
+            connection.execute(statement)
+    backup_trailer.append(file, about, MasterKey(b"x" * 32)("backup tag"))
 
 
 @pytest.mark.parametrize("statement", [pytest.param(statement, id=what) for what, statement in tables.rows("store/forgeries")])
 def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_key(whole: Path, statement: str) -> None:
-    forged(whole, run(statement))
+    forged(whole, statement)
     examination = examined(whole)
     assert examination.faults
     assert not examination.authenticated
@@ -112,35 +112,24 @@ def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_ke
 
 @pytest.mark.parametrize("made_at", [10**30, float("inf"), "now", None])
 def test_a_forged_time_is_a_fault_of_the_backup(whole: Path, made_at: object) -> None:
-    trailer = backup_trailer.read(whole)
-    assert trailer
-    whole.write_bytes(whole.read_bytes()[: trailer.size])
-    about = {name: value for name, value in trailer.about.items() if name != "format"}
-    backup_trailer.append(whole, {**about, "made_at": made_at}, b"")
+    backup_trailer.append(whole, {**without_trailer(whole), "made_at": made_at}, b"")
     assert examined(whole).faults == ["it is no backup, or a damaged one: its description cannot be read"]
 
 
 def test_a_schema_whose_text_alone_was_changed_is_refused(whole: Path) -> None:
-    forged(
-        whole,
-        run(
-            "PRAGMA writable_schema=ON",
-            "UPDATE sqlite_master SET sql = replace(sql, 'message_credits >= 0', 'message_credits >  0') WHERE name = 'accounts'",
-        ),
-    )
+    change = "UPDATE sqlite_master SET sql = replace(sql, 'message_credits >= 0', 'message_credits >  0') WHERE name = 'accounts'"
+    forged(whole, "PRAGMA writable_schema=ON", change)
     assert "schema" in examined(whole).faults[0]
 
 
 def test_a_change_of_a_value_shows_with_the_key_alone(whole: Path) -> None:
-    forged(whole, run("UPDATE accounts SET message_credits = 1000000"))
+    forged(whole, "UPDATE accounts SET message_credits = 1000000")
     assert examined(whole).faults == []
     assert examined(whole, RAW).faults == ["it has been changed since it was made"]
 
 
 def test_a_backup_of_an_earlier_version_is_told_as_such(whole: Path) -> None:
-    trailer = backup_trailer.read(whole)
-    assert trailer
-    whole.write_bytes(whole.read_bytes()[: trailer.size])
+    without_trailer(whole)
     (fault,) = examined(whole, RAW).faults
     assert "earlier chatsvc" in fault
 

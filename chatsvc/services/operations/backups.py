@@ -19,7 +19,7 @@ from chatsvc.store import audit
 from chatsvc.store.copying import Report, TableDigest
 from chatsvc.store.database import Connection, StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
-from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
+from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key, read_key
 from chatsvc.store.sqlite import backup
 from chatsvc.store.sqlite.backup import Backup
 
@@ -159,9 +159,8 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
     scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
     with _locked(folder):
         try:
-            present = config.given_master_key
-            if present is None and (folder.path / MASTER_KEY).exists():
-                present = bytes.fromhex((folder.path / MASTER_KEY).read_text("ascii").strip())
+            key_file = folder.path / MASTER_KEY
+            present = config.given_master_key or (read_key(key_file) if key_file.exists() else None)
             examined = backup.examine(source, scratch, [key for key in (present, master_key) if key], contained=master_key is None)
             if examined.faults:
                 raise refusals.backup_faulty(faults=examined.faults)

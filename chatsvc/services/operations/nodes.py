@@ -31,8 +31,13 @@ def address(server: Server, port: int) -> str:
     return f"unix:{server.socket}" if server.socket else f"{host}:{port}"
 
 
-async def list_all(services: Services, _: Caller | None = None) -> list[ServiceNode]:
+async def list_all(services: Services, _: Caller) -> list[ServiceNode]:
     """List the processes that live."""
+    return await find_all(services)
+
+
+async def find_all(services: Services) -> list[ServiceNode]:
+    """Return the processes that live, for the service itself."""
     if services.db.node is None:
         return [services.node] if services.node else []
     return await stored.living(services.db)

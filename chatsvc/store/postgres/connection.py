@@ -174,11 +174,12 @@ class PostgresConnection:
         """Whether the connection still stands."""
         return not self.driver.closed
 
-    def was_cut(self) -> bool:
-        """Report whether the server has ended the session since its last statement: it sends nothing else to a session that is idle."""
-        idle = select.poll()
-        idle.register(self.driver.fileno(), select.POLLIN)
-        return bool(idle.poll(0))
+    def close_if_cut(self) -> None:
+        """Close the connection if the server has ended the idle session: it sends nothing else to one that asks for nothing."""
+        poll = select.poll()
+        poll.register(self.driver.fileno(), select.POLLIN)
+        if poll.poll(0):
+            self.close()
 
     def close(self) -> None:
         """Close it."""

@@ -34,8 +34,8 @@ class PostgresThread:
     def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         self.busy_since = time.monotonic()
         try:
-            if self._connection is not None and self._connection.is_usable and self._connection.was_cut():
-                self._connection.close()
+            if self._connection is not None and self._connection.is_usable:
+                self._connection.close_if_cut()
             if self._connection is None or not self._connection.is_usable:
                 self._connection = self._connect()
             return work(self._connection, *arguments)
