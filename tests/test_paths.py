@@ -10,9 +10,9 @@ import pytest
 BENCH = Path(__file__).parents[1] / "scripts" / "bench" / "path.py"
 # Modules and functions that each act passes today.
 TODAY = {
-    "GET /chatbots": (15, 45),
-    "message without a model": (47, 223),
-    "message with a model": (44, 167),
+    "GET /chatbots": (15, 43),
+    "message without a model": (47, 222),
+    "message with a model": (43, 165),
     "form of the dashboard": (39, 142),
     "key create": (30, 92),
 }

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.errors import REPLY_FAILURES
@@ -211,14 +210,10 @@ class Engine(Protocol):
         ...
 
 
-# A knowledge -> the address of the site that its entries came from, "" for none; evicted with the knowledge.
-_SITES: WeakKeyDictionary[Knowledge, str] = WeakKeyDictionary()
-
-
 def site_of(knowledge: Knowledge) -> str:
     """Return the address of the website from which entries come, or "" if there is none."""
-    if knowledge not in _SITES:
-        sources = (entry.source for entry in knowledge.entries if entry.source and entry.source.startswith(("https://", "http://")))
-        parts = urlsplit(next(sources, ""))
-        _SITES[knowledge] = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-    return _SITES[knowledge]
+    for entry in knowledge.entries:
+        if entry.source and entry.source.startswith(("https://", "http://")):
+            parts = urlsplit(entry.source)
+            return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+    return ""

@@ -40,14 +40,14 @@ class NewTurn(NamedTuple):
 
 
 class OpenedTurn(NamedTuple):
-    """An open turn. `is_first`: no earlier one of its conversation is open."""
+    """An open turn. `is_first` is true if no earlier turn of its conversation is open."""
 
     number: int
     is_first: bool
 
 
 class KnownKey(NamedTuple):
-    """The Idempotency-Key was used before. `number` is the open turn under it, None where its exchange is recorded."""
+    """The Idempotency-Key was used before. `number` is the open turn under it, or None if its exchange is recorded."""
 
     number: int | None
     fingerprint: bytes
@@ -141,7 +141,7 @@ def joined(connection: Connection, number: int) -> tuple[bool, str | None]:
 def end(connection: Connection, number: int, now: int, outcome: str | None = None) -> bool:
     """End a turn without an exchange, which gives back what it holds. Return whether somebody has awaited its end.
 
-    One that has ended already stays ended. `outcome` is kept for those who have joined it, None for nothing to keep.
+    An `outcome` is stored for those who have joined the turn.
     """
     connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (now - OUTCOME_MS,))
     if outcome is None:
@@ -154,6 +154,6 @@ def end(connection: Connection, number: int, now: int, outcome: str | None = Non
 
 
 def delete(connection: Connection, number: int) -> bool | None:
-    """Delete a turn within a unit. Return whether somebody has awaited its end, None if it was not open."""
+    """Delete a turn within a unit. Return whether somebody has awaited its end, or None if it was not open."""
     row = connection.execute("DELETE FROM open_turns WHERE number = ? RETURNING awaited", (number,)).fetchone()
     return bool(row[0]) if row else None
