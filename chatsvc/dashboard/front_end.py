@@ -138,16 +138,16 @@ class Dashboard:
         refreshed = page.request.headers.get(REFRESH, "")
         if scope.includes(refreshed) and await services.account_cache.account(refreshed) is not None:
             wanted = refreshed
-        owner = await sessions.account_of(services, scope, kind, page.params[kind]) if kind else None
-        chosen = owner or wanted or page.session.account_id
-        page.accounts = await sessions.choices(services, scope, chosen)
+        record_id, wanted = page.params.get(kind or "", ""), wanted or page.session.account_id
+        owner, page.accounts = await sessions.choices(services, scope, wanted, kind, record_id)
+        chosen = owner or wanted
         page.account_id = chosen if chosen in page.accounts else next(iter(page.accounts), None)
         if page.operator.timezone:
             page.timezone = page.operator.timezone
         elif page.account_id and (state := await services.account_cache.account(page.account_id)) and state.bots:
             page.timezone = next(iter(state.bots.values())).timezone
         if kind and owner is None:
-            raise administration.missing(kind, page.params[kind])
+            raise administration.missing(kind, record_id)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
         """Word a fault as a page."""

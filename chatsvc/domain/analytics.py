@@ -21,9 +21,6 @@ class UsageTotals(NamedTuple):
     tokens: int = 0
     cost_micro_usd: int = 0
 
-    def plus(self, other: UsageTotals) -> UsageTotals:
-        return UsageTotals(*map(sum, zip(self, other, strict=True)))
-
 
 class UsageRow(NamedTuple):
     """Usage of one day (its beginning in Unix milliseconds), bot and channel."""
@@ -37,7 +34,8 @@ class UsageRow(NamedTuple):
 def sums(rows: Iterable[UsageRow], key: Callable[[UsageRow], Key]) -> dict[Key, UsageTotals]:
     totals: dict[Key, UsageTotals] = {}
     for row in rows:
-        totals[key(row)] = totals.get(key(row), NO_USAGE).plus(row.usage)
+        before = totals.get(key(row), NO_USAGE)
+        totals[key(row)] = UsageTotals(*map(sum, zip(before, row.usage, strict=True)))
     return totals
 
 

@@ -142,7 +142,7 @@ def _entries_of(path: Path, language: str) -> list[Entry]:
 
 
 def clinc(path: Path, phrasings: int, seed: int) -> tuple[list[Entry], list[Question]]:
-    """Return CLINC150 as a bot with this number of training phrasings an intent, drawn by the seed, and the questions of its test sets."""
+    """Return CLINC150 as a bot, and the questions of its test sets. Each intent has this number of phrasings, drawn by the seed."""
     data = json.loads(path.read_text(encoding="utf-8"))
     chance = random.Random(seed)
     texts = {name: [text for text, intent in data["train"] if intent == name] for name in sorted({intent for _, intent in data["train"]})}

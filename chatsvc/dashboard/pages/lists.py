@@ -15,7 +15,8 @@ from chatsvc.services.conversations.conversations import ConversationRow
 from chatsvc.web.forms import Fields
 
 CSV = "text/csv; charset=utf-8"
-Line = Callable[[Page, Any, Mapping[str, Bot]], str]
+Cells = tuple[str | int | None, ...]
+CellsOf = Callable[[Page, Any, Mapping[str, Bot]], Cells]
 _CONTACT = ("name", "email", "phone", "note")
 _RECORDS = (
     *("noted_at", "kind", "status", "date", "time", "end_date", "end_time", "item", "name", "phone", "email", "message"),
@@ -37,19 +38,14 @@ async def change_person(page: Page, fields: Fields) -> Response:
     return page.redirect(page.url("/people", q=page.query.get("q")), done="saved")
 
 
-def _row(page: Page, *cells: str | int | None) -> str:
-    """Format a row with the separator that spreadsheets expect where the language of the page is spoken."""
-    return row(*cells, separator=";" if page.language == "tr" else ",")
-
-
-async def _download(page: Page, file: str, columns: tuple[str, ...], line: Line, pages: AsyncIterator[list[Any]]) -> Response:
-    """Send what an operation exports, a line for each entry."""
-    bots = await records.bots_of(page)
+async def _download(page: Page, file: str, columns: tuple[str, ...], cells_of: CellsOf, pages: AsyncIterator[list[Any]]) -> Response:
+    """Send what an operation exports, a line for each entry. Spreadsheets expect the separator of the language of the page."""
+    bots, separator = await records.bots_of(page), ";" if page.language == "tr" else ","
 
     async def lines() -> AsyncIterator[bytes]:
-        yield (BYTE_ORDER_MARK + _row(page, *(page.text(f"lists.{column}") for column in columns))).encode()
+        yield (BYTE_ORDER_MARK + row(*(page.text(f"lists.{column}") for column in columns), separator=separator)).encode()
         async for entries in pages:
-            yield "".join(line(page, entry, bots) for entry in entries).encode()
+            yield "".join(row(*cells_of(page, entry, bots), separator=separator) for entry in entries).encode()
 
     return page.download(lines(), CSV, file)
 
@@ -64,11 +60,10 @@ async def download_inbox(page: Page) -> Response:
     return await _download(page, "inbox.csv", _RECORDS, _record, await page.perform("inbox.export", **filters))
 
 
-def _record(page: Page, item: InboxItem, bots: Mapping[str, Bot]) -> str:
+def _record(page: Page, item: InboxItem, bots: Mapping[str, Bot]) -> Cells:
     request, appointment, bot = item.request, item.appointment, bots.get(item.bot_id)
     phone = request.visitor_phone and in_local_form(request.visitor_phone, bot.country if bot else "")
-    return _row(
-        page,
+    return (
         _time(page, request.created_at),
         page.text("lists.appointment" if appointment else "lists.request"),
         page.text(f"records.status_{(appointment or request).status}"),
@@ -88,11 +83,10 @@ async def download_conversations(page: Page) -> Response:
     return await _download(page, "conversations.csv", _CONVERSATIONS, _conversation, pages)
 
 
-def _conversation(page: Page, entry: ConversationRow, bots: Mapping[str, Bot]) -> str:
+def _conversation(page: Page, entry: ConversationRow, bots: Mapping[str, Bot]) -> Cells:
     conversation, details, bot = entry.conversation, entry.details, bots.get(entry.conversation.chatbot_id)
     status = details.aside or (None if conversation.handling == "bot" else conversation.handling)
-    return _row(
-        page,
+    return (
         *(_time(page, conversation.created_at), _time(page, conversation.last_message_at)),
         *(conversation.visitor_name, conversation.visitor_email, conversation.message_count),
         page.text(f"conversations.{'aside' if details.aside else 'status'}_{status}") if status else "",

@@ -213,14 +213,12 @@ def _common() -> frozenset[str]:
 MOST = 50
 
 
-async def choices(services: Services, scope: Scope, chosen: str | None) -> dict[str, Account]:
-    """Return the first accounts of a scope by id, oldest first, and the chosen one if it is still there."""
-    return await stored_accounts.choices(services.db, scope.accounts, chosen, MOST)
-
-
-async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:
-    """Look up the account of a record inside a scope. Return None if there is no such record."""
-    return await owners.account_of(services.db, kind, record_id, scope.accounts)
+async def choices(
+    services: Services, scope: Scope, chosen: str | None, kind: str | None, record_id: str
+) -> tuple[str | None, dict[str, Account]]:
+    """Return a record's account, and the first accounts of the scope by id with that or the chosen one."""
+    owner = await owners.account_of(services.db, kind, record_id, scope.accounts) if kind else None
+    return owner, await stored_accounts.choices(services.db, scope.accounts, owner or chosen, MOST)
 
 
 async def seal_to_show(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
