@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from chatsvc.config import store, values
@@ -137,11 +136,9 @@ def _anthropic(section: Section) -> Anthropic:
 
 def _models(root: Section) -> Mapping[str, Tier]:
     if not root.gives("models"):
-        return MappingProxyType({tier.name: tier for tier in DEFAULT_MODELS})
+        return {tier.name: tier for tier in DEFAULT_MODELS}
     keys = [f"{kind}_usd_per_mtok" for kind in PRICES]
-    return MappingProxyType(
-        {name: _tier(name, section, keys) for name, section in root.sections("models", values.name, "engine", "model", *keys)}
-    )
+    return {name: _tier(name, section, keys) for name, section in root.sections("models", values.name, "engine", "model", *keys)}
 
 
 def _tier(name: str, section: Section, keys: Sequence[str]) -> Tier:
@@ -169,14 +166,14 @@ def _tier(name: str, section: Section, keys: Sequence[str]) -> Tier:
 
 def _plans(root: Section) -> Mapping[str, Plan]:
     if not root.gives("plans"):
-        return MappingProxyType({plan.name: plan for plan in DEFAULT_PLANS})
+        return {plan.name: plan for plan in DEFAULT_PLANS}
     plans = {}
     for name, section in root.sections("plans", values.plan_name, *_PLAN):
         for key in ("messages", "bots"):
             if key not in section.nodes:
                 section.refuse(f"expected {key}")
         plans[name] = Plan(name, **{key: section.plain(key, read, default) for key, (read, default) in _PLAN.items()})
-    return MappingProxyType(plans)
+    return plans
 
 
 def _server(section: Section) -> Server:

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from chatsvc.config import values
 from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
@@ -29,7 +28,7 @@ def settings(url: str, password: str) -> PostgresSettings:
 
 def _in_folder(address: PostgresSettings, folder: Path, password: Secret | None) -> PostgresSettings:
     files = {name: str(folder / value) for name, value in address.parameters.items() if name in _FILES}
-    return replace(address, parameters=MappingProxyType({**address.parameters, **files}), password=password)
+    return replace(address, parameters={**address.parameters, **files}, password=password)
 
 
 def read(section: Section) -> PostgresSettings | None:
