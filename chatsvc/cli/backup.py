@@ -69,9 +69,9 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
     key = _key_in(master_key_file)
     with open_input(file) as stream:
         with progress("restoring"):
-            restored = backups.restore(config, stream, master_key=key, now=now_ms())
-        folders = {"data_dir": str(restored.data_dir), "replaced": restored.replaced and str(restored.replaced)}
-        show({**rendering.backup(restored.backup), **folders}, as_json)
+            restored, replaced = backups.restore(config, stream, master_key=key, now=now_ms())
+        folders = {"data_dir": str(config.data_dir), "replaced": replaced and str(replaced)}
+        show({**rendering.backup(restored), **folders}, as_json)
 
 
 @command(master_key, "rotate", *options(new_key_file=InputPath()))

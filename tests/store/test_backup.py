@@ -38,7 +38,7 @@ def whole(path: Path, tmp_path: Path) -> Path:
 
     in_database(path, fill)
     file = tmp_path / "whole.backup"
-    copy = backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1")
+    copy = backup.create(partial(backup.copy_file, path), file, KEY, made_at=1)
     assert copy.counts["bots"] == 1
     return file
 
@@ -58,7 +58,7 @@ def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Pa
 
 def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_asked_for(whole: Path, path: Path) -> None:
     file = whole.with_name("with key")
-    backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, version="1", with_master_key=True)
+    backup.create(partial(backup.copy_file, path), file, KEY, made_at=1, with_master_key=True)
     assert examined(file).authenticated
     assert not examined(file, b"x" * 32, contained=False).authenticated
 

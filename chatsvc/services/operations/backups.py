@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from chatsvc import __version__
 from chatsvc.config import Config
 from chatsvc.config.model import PostgresSettings
 from chatsvc.domain import refusals, times
@@ -36,14 +35,6 @@ class BackupDraft(NamedTuple):
     draft: Path
 
 
-class RestoredBackup(NamedTuple):
-    """A backup in its data folder; `replaced` is the renamed earlier database."""
-
-    backup: Backup
-    data_dir: Path
-    replaced: Path | None
-
-
 class KeptBackup(NamedTuple):
     """A backup in the folder of backups. `at` is when it was written, in Unix milliseconds."""
 
@@ -60,9 +51,7 @@ async def create(services: Services, _: Caller, *, with_master_key: bool = False
     def write() -> BackupDraft:
         if keep:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        written = backup.create(
-            services.db.fill_backup, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key
-        )
+        written = backup.create(services.db.fill_backup, target, services.secret, made_at=now, with_master_key=with_master_key)
         return BackupDraft(written, target.stat().st_size, target)
 
     try:
@@ -111,7 +100,7 @@ async def keep(services: Services) -> str | None:
         backups = sorted(folder.glob(NAME.format("*")))
         if backups and backups[-1].name > due:
             return None
-        backup.create(services.db.fill_backup, target, services.secret, made_at=now, version=__version__)
+        backup.create(services.db.fill_backup, target, services.secret, made_at=now)
         for oldest in [*backups, target][: -settings.keep]:
             oldest.unlink(missing_ok=True)
         return target.name
@@ -152,8 +141,8 @@ def _locked(folder: Folder) -> Iterator[None]:
         raise refusals.folder_in_use(folder=str(folder.path)) from None
 
 
-def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
-    """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database."""
+def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> tuple[Backup, Path | None]:
+    """Restore a backup into the data folder, or into an empty database of PostgreSQL. Return it with the renamed earlier database."""
     folder = Folder(config.data_dir)
     folder.prepare()
     scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
@@ -168,7 +157,7 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
             backup.settle(scratch, now)
             if config.store is not None:
                 _fill(config.store, scratch)
-                return RestoredBackup(examined, folder.path, None)
+                return examined, None
             ending = _ending(folder, now)
             replaced = _set_aside(folder, examined, ending)
             backup.install(scratch, folder.database)
@@ -178,7 +167,7 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
             raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
         finally:
             scratch.unlink(missing_ok=True)
-    return RestoredBackup(examined, folder.path, replaced)
+    return examined, replaced
 
 
 def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:

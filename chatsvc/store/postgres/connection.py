@@ -47,10 +47,11 @@ _FIXED = {"passfile": "/nonexistent/pgpass", "gssencmode": "disable", "sslcertmo
 
 
 class PostgresTarget(NamedTuple):
-    """Address of a database: parameters of a connection, and a text for messages without secrets."""
+    """Address of a database: parameters of a connection, a text for messages without secrets, and whether it is on this machine."""
 
     parameters: Mapping[str, Any]
     name: str
+    is_local: bool
 
 
 def target(parameters: Mapping[str, str], password: str | None, authorities: str | None = None) -> PostgresTarget:
@@ -59,26 +60,18 @@ def target(parameters: Mapping[str, str], password: str | None, authorities: str
     authorities: the file of the system's root certificates, for an address that names none.
     """
     hosts, port = parameters["host"].split(","), parameters.get("port", "5432")
+    is_local = all(host.startswith("/") or host in _LOCAL for host in hosts)
     chosen: dict[str, Any] = {**_CLIENT, **_FIXED, "port": port, "connect_timeout": CONNECT_S, **parameters}
     if "sslmode" not in chosen:
-        chosen["sslmode"] = "disable" if all(map(_is_here, hosts)) else "verify-full"
+        chosen["sslmode"] = "disable" if is_local else "verify-full"
     if chosen["sslmode"].startswith("verify") and authorities:
         chosen.setdefault("sslrootcert", authorities)
     if "sslcert" in chosen:
         chosen["sslcertmode"] = "allow"
     if password is not None:
         chosen["password"] = password
-    places = ", ".join(f"{host}:{number}" for host, number in zip(hosts, port.split(","), strict=True))
-    return PostgresTarget(chosen, f"PostgreSQL at {places}, database {parameters['dbname']}")
-
-
-def _is_here(host: str) -> bool:
-    return host.startswith("/") or host in _LOCAL
-
-
-def is_local(address: PostgresTarget) -> bool:
-    """Report whether connections to a database stay on this machine."""
-    return all(map(_is_here, str(address.parameters["host"]).split(",")))
+    servers = ", ".join(f"{host}:{number}" for host, number in zip(hosts, port.split(","), strict=True))
+    return PostgresTarget(chosen, f"PostgreSQL at {servers}, database {parameters['dbname']}", is_local)
 
 
 class _Flag(Dumper):
@@ -162,12 +155,9 @@ class PostgresConnection:
             for row in rows:
                 self.execute(statement, row)
 
-    def run_script(self, script: str) -> tuple[Any, ...]:
-        """Run statements without parameters. Return the first row of the last one, empty where there is none."""
-        results = self.driver.execute(script.encode(), prepare=False)
-        while results.nextset():
-            pass
-        return (results.fetchone() if results.description else None) or ()
+    def run_script(self, script: str) -> None:
+        """Run statements without parameters."""
+        self.driver.execute(script.encode(), prepare=False)
 
     @property
     def is_usable(self) -> bool:

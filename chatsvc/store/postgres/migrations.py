@@ -6,7 +6,7 @@ from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.examination import Examined, ServerState, read
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connected, is_local
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connected
 from chatsvc.store.postgres.dialect import translate_schema
 from chatsvc.store.sqlite.migrations import newest, schema, steps_from
 
@@ -100,7 +100,7 @@ def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState
         settings = dict(
             connection.execute("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')")
         )
-        encrypted = None if is_local(address) else connection.driver.pgconn.ssl_in_use
+        encrypted = None if address.is_local else connection.driver.pgconn.ssl_in_use
         state = ServerState(version, clock, settings, bool(may_create), (used, most), encrypted)
         schema = check_schema(connection, address)
         return state, read(connection, schema, tiers) if schema else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from chatsvc import __version__
 from chatsvc.domain import times
 from chatsvc.store import channel_messages, mails, transfer
 from chatsvc.store.copying import COUNT
@@ -109,7 +110,7 @@ def _connected(database: Path | str, problem: str) -> Iterator[sqlite3.Connectio
         raise StoreUnavailable(f"{problem}: {fault}") from fault
 
 
-def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version: str, with_master_key: bool = False) -> Backup:
+def create(write: Write, target: Path, key: MasterKey, *, made_at: int, with_master_key: bool = False) -> Backup:
     """Write a backup of the database to the new file `target`, while others write. Raises StoreUnavailable.
 
     write: fills the new database, see copy_file and copy_rows.
@@ -119,7 +120,7 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
     try:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        backup = Backup(made_at, version, authenticated=True)
+        backup = Backup(made_at, __version__, authenticated=True)
         with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
             write(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
@@ -128,7 +129,7 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version:
         # The key of this snapshot, also while the master key is being rotated.
         key = key.of(backup.check)
         backup.master_key = key.in_force if with_master_key else None
-        about = {"made_at": made_at, "chatsvc_version": version, "schema_version": backup.schema_version, "counts": backup.counts}
+        about = {"made_at": made_at, "chatsvc_version": __version__, "schema_version": backup.schema_version, "counts": backup.counts}
         secret = {"master_key": backup.master_key.hex()} if backup.master_key else {}
         backup_trailer.append(draft, {**about, "key": key(_KEY_ID)[:8].hex(), **secret}, key(_TAG))
         # A link does not replace a file that has come in the meantime.

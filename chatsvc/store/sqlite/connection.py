@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from chatsvc import __version__
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
@@ -126,7 +125,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     backup_file = path.with_name(f"before-upgrade-from-{version}.backup")
     # An earlier one is of an upgrade that failed.
     backup_file.unlink(missing_ok=True)
-    backup.create(partial(backup.copy_file, path), backup_file, key, made_at=now_ms(), version=__version__)
+    backup.create(partial(backup.copy_file, path), backup_file, key, made_at=now_ms())
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Callable[[sqlite3.Connection], T]) -> T:
