@@ -55,6 +55,10 @@ class Backup:
     faults: list[str] = field(default_factory=list)
 
 
+class _Faulty(Exception):
+    """A backup cannot be restored; the arguments are its faults."""
+
+
 Write = Callable[[sqlite3.Connection], None]
 
 
@@ -157,16 +161,16 @@ def examine(source: IO[bytes], scratch: Path, keys: list[bytes], *, contained: b
             shutil.copyfileobj(source, copied)
         trailer = backup_trailer.read(scratch)
         if trailer is None:
-            backup.faults.append(
+            raise _Faulty(
                 "it does not end in the trailer of a backup: it is no backup, was cut off, or an earlier chatsvc made it, which did not"
                 " authenticate backups (restore it with that version)"
             )
-            return backup
         _authenticate(scratch, trailer, keys, backup, contained=contained)
-        if not backup.faults:
-            os.truncate(scratch, trailer.size)
-            with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
-                _check(copy, backup)
+        os.truncate(scratch, trailer.size)
+        with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
+            _check(copy, backup)
+    except _Faulty as faulty:
+        backup.faults += faulty.args
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as fault:
         why = fault if isinstance(fault, sqlite3.Error) else "its description cannot be read"
         backup.faults.append(f"it is no backup, or a damaged one: {why}")
@@ -181,8 +185,7 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], backup: Backu
     backup.by_own_key = key is not None and key.in_force not in keys
     is_intact, backup.authenticated = backup_trailer.is_whole(file, trailer, key(_TAG) if key else None)
     if not is_intact or (key is not None and not backup.authenticated):
-        backup.faults.append("it has been changed since it was made")
-        return
+        raise _Faulty("it has been changed since it was made")
     made_at = int(about["made_at"])
     times.with_millis(made_at)  # raises where it is no time: the trailer of a forged file may hold any number
     backup.made_at, backup.chatsvc_version, backup.counts = made_at, str(about["chatsvc_version"]), dict(about["counts"])
@@ -193,25 +196,21 @@ def _check(copy: sqlite3.Connection, backup: Backup) -> None:
     # No function that a changed schema names is called.
     copy.execute("PRAGMA trusted_schema=OFF")
     if is_newer(copy):
-        backup.faults.append("a newer chatsvc made it: install that one to restore it")
-        return
+        raise _Faulty("a newer chatsvc made it: install that one to restore it")
     if backup.schema_version < BASE:
-        backup.faults.append("a test version of chatsvc made it: restore it with that version, and start this one on the result")
-        return
-    fault = schema_fault(copy, backup.schema_version)
-    if fault is not None:
-        backup.faults.append(f"its schema is not the one of chatsvc: {fault}")
-        return
+        raise _Faulty("a test version of chatsvc made it: restore it with that version, and start this one on the result")
+    if (fault := schema_fault(copy, backup.schema_version)) is not None:
+        raise _Faulty(f"its schema is not the one of chatsvc: {fault}")
     problems = [row[0] for row in copy.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
     problems += [f"a row of {row[0]} refers to nothing" for row in copy.execute("PRAGMA foreign_key_check").fetchmany(10)]
-    backup.faults += [f"damaged: {problem}" for problem in problems]
-    if not problems and _counts(copy) != backup.counts:
-        backup.faults.append("it does not hold as many rows as when it was made")
-    if not backup.faults:
-        migrate(copy)
-        backup.check = find_check(copy) or b""
-    if not backup.faults and backup.by_own_key and (fault := transfer.first_fault(copy, times.now_ms())) is not None:
-        backup.faults.append(f"it holds a value that chatsvc has not written: {fault}")
+    if problems:
+        raise _Faulty(*(f"damaged: {problem}" for problem in problems))
+    if _counts(copy) != backup.counts:
+        raise _Faulty("it does not hold as many rows as when it was made")
+    migrate(copy)
+    backup.check = find_check(copy) or b""
+    if backup.by_own_key and (fault := transfer.first_fault(copy, times.now_ms())) is not None:
+        raise _Faulty(f"it holds a value that chatsvc has not written: {fault}")
 
 
 def settle(scratch: Path, now: int) -> None:
