@@ -53,10 +53,13 @@ async def test_changes_to_the_lists_of_a_bot_at_the_same_time_are_all_kept(calle
     changes = [perform(services, ADMIN, "closed.add", {"bot": caller.bot, "first": day}) for day in days]
     changes += [perform(services, ADMIN, "test.add", {"bot": caller.bot, "ask": f"Open on {day}?", "contains": "Yes"}) for day in days]
     changes += [perform(services, ADMIN, "bot.set", {"bot": caller.bot, "hours": {day: "9-12"}}) for day in opening_hours.DAYS]
+    texts = ("greeting: Hello.\n", "suggestions: [Open today?]\n")
+    changes += [perform(services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text}) for text in texts]
     await asyncio.gather(*changes)
     bot = await caller.chatbot()
     profile = profiles.load(bot.profile)
     assert [str(closed) for closed in profile.closed] == days
+    assert (bot.greeting, profile.suggestions) == ("Hello.", ("Open today?",))
     assert sorted(test.ask for test in profile.tests) == [f"Open on {day}?" for day in days]
     assert opening_hours.by_day(bot.opening_hours or "") == dict.fromkeys(opening_hours.DAYS, "09:00-12:00")
     await asyncio.gather(*(perform(services, ADMIN, "closed.remove", {"bot": caller.bot, "first": day}) for day in days[1:]))

@@ -84,7 +84,7 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
 
     With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
     """
-    differing = await _differing(services, bot, file, text)
+    parts, differing = await _read(services, bot, file, text)
     if test:
         from chatsvc.services.knowledge import bot_tests
 
@@ -95,7 +95,7 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
             raise refusals.bot_tests_failed(outcomes=failed)
     if not differing:
         return bot
-    return await bots.update(services, bot, lambda _: differing)
+    return await bots.update(services, bot, lambda current: differing_of(current, parts) or differing)
 
 
 class BotDifferences(NamedTuple):
@@ -106,23 +106,24 @@ class BotDifferences(NamedTuple):
 
 async def compare(services: Services, _: Caller, *, bot: Bot, file: str, text: str) -> BotDifferences:
     """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
-    after = bot._replace(**await _differing(services, bot, file, text))
+    after = bot._replace(**(await _read(services, bot, file, text))[1])
     lines = await services.threads.run(lambda: list(unified_diff(_written(bot), _written(after), n=2, lineterm="")), bot.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
 
 
-async def _differing(services: Services, bot: Bot, file: str, text: str) -> dict[str, Any]:
+async def _read(services: Services, bot: Bot, file: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parts of a file, and the columns that a bot gets from them. Raises `bot_file_invalid`."""
     reader = BotFileReader(services.config.models)
 
-    def read() -> dict[str, Any]:
+    def read() -> tuple[dict[str, Any], dict[str, Any]]:
         parts = reader.read_text(text)
-        return {} if reader.faults else differing_of(bot, parts)
+        return parts, {} if reader.faults else differing_of(bot, parts)
 
     # In a thread: a long file with many faults takes a second.
-    differing = await services.threads.run(read, bot.account_id)
+    both = await services.threads.run(read, bot.account_id)
     if reader.faults:
         raise refusals.bot_file_invalid(file=file, faults=[fault._asdict() for fault in reader.in_order()])
-    return differing
+    return both
 
 
 def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
