@@ -18,11 +18,7 @@ from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import validity
 
 SOON_S = 14 * 86400
-_LISTENING = {
-    errno.EADDRINUSE: "listener_taken",
-    errno.EADDRNOTAVAIL: "listener_foreign",
-    errno.EACCES: "listener_forbidden",
-}
+_LISTENING = {errno.EADDRINUSE: "listener_taken", errno.EADDRNOTAVAIL: "listener_foreign", errno.EACCES: "listener_forbidden"}
 
 
 def running(config: Config, *, may_connect: bool, connections: Mapping[str, int], store_fault: str | None) -> Iterator[Finding]:

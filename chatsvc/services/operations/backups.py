@@ -186,10 +186,7 @@ def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, repo
 
 
 def _fill(
-    settings: PostgresSettings,
-    file: Path,
-    report: Report = lambda *_: None,
-    record: Callable[[Connection], object] = lambda _: None,
+    settings: PostgresSettings, file: Path, report: Report = lambda *_: None, record: Callable[[Connection], object] = lambda _: None
 ) -> list[TableDigest]:
     from chatsvc.store.postgres import copying
 
