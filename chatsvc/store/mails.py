@@ -191,6 +191,14 @@ settle = writes(_settle)
 
 
 @writes
+def give_up(connection: Connection, mail: Mail, outcome: MailOutcome, now: int) -> None:
+    """Write the final outcome of a mail that was tried for too long. It stays queued if it has taken up another cause meanwhile."""
+    find = "SELECT 1 FROM mails WHERE number = ? AND state = 'queued' AND created_at = ?"
+    if connection.execute(find, (mail.number, mail.created_at)).fetchone():
+        _settle(connection, mail.number, outcome, now)
+
+
+@writes
 def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
     """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails: the server accepts none.
 

@@ -4,10 +4,11 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.mails import MailOutcome
+from chatsvc.domain.mails import Mail, MailOutcome
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.administration import perform
 from chatsvc.store import mails as stored
+from chatsvc.store.database import Database
 from chatsvc.store.operators import SetupLink
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
@@ -164,6 +165,27 @@ async def test_a_mail_is_given_up_after_a_day(desk: Desk, post: Post, mailbox: M
     assert await stored.forget_old(desk.services.db, desk.clock(), 10)
     assert await post.mails() == []
     assert not await stored.forget_old(desk.services.db, desk.clock(), 10)
+
+
+async def test_a_mail_that_takes_up_another_cause_is_not_given_up(
+    desk: Desk, post: Post, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add_operator(desk.caller, "ada@example.com", "waiting")
+    mailbox.replies["RCPT"] = "450 greylisted"
+    await desk.visitor_waits()
+    await post.pass_time(2)
+    del mailbox.replies["RCPT"]
+    due = stored.due
+
+    async def due_before_another_waits(db: Database, now: int) -> Mail | None:
+        mail = await due(db, now)
+        monkeypatch.undo()
+        await desk.visitor_waits("v2")
+        return mail
+
+    monkeypatch.setattr(stored, "due", due_before_another_waits)
+    await post.pass_time(86_400)
+    assert await post.states() == [("waiting", "sent", 2, None)]
 
 
 async def test_one_refused_recipient_does_not_hold_up_the_others(desk: Desk, post: Post, mailbox: Mailbox) -> None:

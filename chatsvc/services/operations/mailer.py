@@ -73,7 +73,7 @@ class Mailer:
         services, now = self._services, self._services.clock()
         if mail.created_at <= now - rules.GIVE_UP_MS:
             outcome = MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer)
-            await stored.settle(services.db, mail.number, outcome, now)
+            await stored.give_up(services.db, mail, outcome, now)
             return
         try:
             connection = await self._connected()
