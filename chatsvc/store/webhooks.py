@@ -36,8 +36,9 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
     An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
     """
     is_new = find_in(connection, webhook.bot_id) is None
-    if is_new:  # what an earlier webhook has left must not go to another address
-        fail_pending(connection, webhook.created_at, "webhook_removed", webhook.bot_id)
+    # What an earlier webhook has left must not go to another address.
+    while is_new and fail_pending(connection, webhook.bot_id, webhook.created_at):
+        pass
     written = webhook._replace(sealed_key=seal(facts.check_in(connection))) if is_new else webhook
     connection.execute(
         f"""
@@ -57,15 +58,21 @@ def rotate(connection: Connection, bot_id: str, seal: Seal, now: int) -> Webhook
     return find_in(connection, bot_id)
 
 
-@writes
-def remove(connection: Connection, bot_id: str, now: int) -> None:
-    """Delete a bot's webhook and record pending events as failed."""
-    connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,))
-    fail_pending(connection, now, "webhook_removed", bot_id)
+async def remove(db: Database, bot_id: str, now: int) -> None:
+    """Delete a bot's webhook and record pending events as failed, in batches that delay other writers little."""
+
+    def fail_some(connection: Connection) -> int:
+        # Another webhook may have been set in the meantime; the pending events are its own.
+        return 0 if find_in(connection, bot_id) else fail_pending(connection, bot_id, now)
+
+    await db.write(lambda connection: connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount)
+    while await db.write(fail_some) == BATCH:
+        pass
 
 
 PENDING, ATTEMPTED, KEPT = range(3)
 NEW_ATTEMPT = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms, signature, node"
+BATCH = 1000
 
 
 class Event(NamedTuple):
@@ -90,15 +97,15 @@ def add_event(connection: Connection, event: Event, state: int) -> int:
     return int(number)
 
 
-def fail_pending(connection: Connection, now: int, error: str, bot_id: str | None = None) -> None:
-    """Record pending events as failed, those of all bots if `bot_id` is None."""
-    events = connection.execute(
-        "UPDATE webhook_events SET state = 1 WHERE state = 0 AND (?1 IS NULL OR bot_id = ?1) RETURNING number, bot_id", (bot_id,)
-    ).fetchall()
+def fail_pending(connection: Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
+    """Record a batch of pending events as failed; return how many."""
+    pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, BATCH)).fetchall()
+    connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
         f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL, NULL)",
-        [(str(uuid.uuid4()), *event, str(uuid.uuid4()), now, error) for event in events],
+        [(str(uuid.uuid4()), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
     )
+    return len(pending)
 
 
 _INTERRUPTED = "UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL"
@@ -108,7 +115,9 @@ _CUT_OFF = orphaned("webhook_attempts")
 def interrupt_all(connection: Connection, now: int) -> None:
     """Record all pending events and attempts in flight as interrupted, after a restore. They may have been sent since."""
     connection.execute(_INTERRUPTED)
-    fail_pending(connection, now, "interrupted")
+    for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
+        while fail_pending(connection, bot_id, now, "interrupted"):
+            pass
 
 
 async def interrupt(db: Database) -> int:

@@ -1,6 +1,7 @@
 """Commands that come at the same moment: no signing key that was shown is lost to another command."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from chatsvc.domain.webhooks import Attempt, Webhook
 from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.operations import master_key
 from chatsvc.services.operations.master_key import Rotation
+from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
 from tests.api.support import execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
@@ -124,8 +126,16 @@ async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller
 
 
 async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_one(
-    caller: Caller, engine: ScriptedEngine, receiver: Receiver
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    batches, fail_pending = list[int](), stored.fail_pending
+
+    def count(*given: Any) -> int:
+        batches.append(fail_pending(*given))
+        return batches[-1]
+
+    monkeypatch.setattr(stored, "BATCH", 2)
+    monkeypatch.setattr(stored, "fail_pending", count)
     services = caller.app.services
     await hook(caller, None)
     services.webhooks.stopping = True
@@ -134,10 +144,11 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
         await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
     await execute(caller.app, "UPDATE webhook_events SET state = 0")
     await webhooks.remove(services, ADMIN, bot=await caller.chatbot())
+    assert batches[-3:] == [2, 2, 1]  # each in a transaction of its own
     listed = await attempts(caller)
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in listed] == [("webhook_removed", False, None)] * 5
     assert {state for _, state in await states(caller)} == {1}
-    # As an earlier version left it that crashed in the midst of it.
+    # As after a crash in the midst of it.
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number > 2")
     services.webhooks.stopping = False
     await hook(caller, receiver)
