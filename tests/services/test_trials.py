@@ -6,7 +6,7 @@ import pytest
 
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts, analytics, bots
+from chatsvc.services.accounts import accounts, analytics, bot_files, bots
 from chatsvc.services.administration import perform
 from chatsvc.services.messages import trials
 from tests.conftest import Caller, MakeCaller
@@ -64,3 +64,13 @@ async def test_changes_to_the_lists_of_a_bot_at_the_same_time_are_all_kept(calle
     assert opening_hours.by_day(bot.opening_hours or "") == dict.fromkeys(opening_hours.DAYS, "09:00-12:00")
     await asyncio.gather(*(perform(services, ADMIN, "closed.remove", {"bot": caller.bot, "first": day}) for day in days[1:]))
     assert [str(closed) for closed in profiles.load((await caller.chatbot()).profile).closed] == days[:1]
+
+
+async def test_a_file_that_was_applied_meanwhile_takes_no_later_change_back(caller: Caller) -> None:
+    services, before = caller.app.services, await caller.chatbot()
+    text = "suggestions: [Open today?]\n"
+    await bot_files.apply(services, ADMIN, bot=before, file="bot.yaml", text=text)
+    await perform(services, ADMIN, "closed.add", {"bot": caller.bot, "first": "2027-03-01"})
+    await bot_files.apply(services, ADMIN, bot=before, file="bot.yaml", text=text)
+    profile = profiles.load((await caller.chatbot()).profile)
+    assert (profile.suggestions, list(map(str, profile.closed))) == (("Open today?",), ["2027-03-01"])

@@ -95,7 +95,12 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
             raise refusals.bot_tests_failed(outcomes=failed)
     if not differing:
         return bot
-    return await bots.update(services, bot, lambda current: differing_of(current, parts) or differing)
+
+    def changes(current: Bot) -> dict[str, Any]:
+        # Where the same file was applied meanwhile, what the bot has by now is written once more.
+        return differing_of(current, parts) or {name: getattr(current, name) for name in differing}
+
+    return await bots.update(services, bot, changes)
 
 
 class BotDifferences(NamedTuple):
