@@ -356,7 +356,11 @@ async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, ap
 
 @pytest.mark.parametrize(
     ("text", "most", "parts"),
-    rows("platforms/divided_texts"),
+    [
+        *rows("platforms/divided_texts"),
+        ("e\u0301" * 3, "3", "e\u0301|e\u0301|e\u0301"),
+        ("\u0301" * 200, "150", "\u0301" * 150 + "|" + "\u0301" * 50),
+    ],
 )
 def test_a_text_is_divided_where_it_reads_best(text: str, most: str, parts: str) -> None:
     assert split(text, int(most), utf16_units) == [part for part in parts.split("|") if part]
