@@ -67,10 +67,10 @@ def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
 
 
 @writes
-def update(connection: Connection, channel_id: str, changes: Mapping[str, object]) -> None:
-    """Write the columns named in `changes`."""
+def update(connection: Connection, channel_id: str, changes: Mapping[str, object]) -> bool:
+    """Write the columns named in `changes`; return False if the channel was removed meanwhile."""
     assignments = assign(changes, CHANGEABLE)
-    connection.execute(f"UPDATE channels SET {assignments} WHERE id = ?", (*changes.values(), channel_id))
+    return connection.execute(f"UPDATE channels SET {assignments} WHERE id = ?", (*changes.values(), channel_id)).rowcount == 1
 
 
 @writes
@@ -101,6 +101,6 @@ def settings_of(connection: Connection, account_id: str, channel: str) -> dict[s
 
 
 @writes
-def remove(connection: Connection, channel: Channel) -> None:
-    """Delete a channel with its secrets."""
-    connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,))
+def remove(connection: Connection, channel: Channel) -> bool:
+    """Delete a channel with its secrets; return False if it was removed meanwhile."""
+    return connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,)).rowcount == 1

@@ -1,5 +1,6 @@
 """Settings of channels: checked, confirmed at the platform, sealed, exported and imported."""
 
+import asyncio
 import json
 from base64 import b64encode
 from pathlib import Path
@@ -177,3 +178,10 @@ async def test_a_new_master_key_seals_the_tokens_again(caller: Caller, platform:
     assert (rotation.resealed, rotation.unusable) == (1, 0)
     assert await secrets(caller) == {"telegram": {"token": TOKEN}}
     assert TOKEN.encode() not in b"".join(file.read_bytes() for file in (tmp_path / "data").glob("chatsvc.db*"))
+
+
+@pytest.mark.postgres
+async def test_of_two_who_remove_a_channel_one_hears_that_it_is_gone(caller: Caller) -> None:
+    await put(caller, "web", sites=["https://shop.example.com"])
+    results = await asyncio.gather(act(caller, "remove", "web"), act(caller, "remove", "web"), return_exceptions=True)
+    assert sorted(getattr(result, "code", "removed") for result in results) == ["channel_not_found", "removed"]

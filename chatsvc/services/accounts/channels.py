@@ -198,17 +198,22 @@ async def resume(services: Services, _: Caller, *, bot: Bot, channel: str) -> Ch
 
 async def _set_state(services: Services, channel: Channel, state: str) -> Channel:
     after = channel._replace(state=state, updated_at=services.clock())
-    await stored.update(services.db, channel.id, {"state": state, "updated_at": after.updated_at})
+    changed = await stored.update(services.db, channel.id, {"state": state, "updated_at": after.updated_at})
+    return _changed(services, after, is_there=changed)
+
+
+def _changed(services: Services, channel: Channel, *, is_there: bool) -> Channel:
+    """Report a change of a channel to its observers, and return it. Raises `channel_not_found` if it was removed meanwhile."""
     services.channels.changed(channel.bot_id)
-    return after
+    if not is_there:
+        raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)
+    return channel
 
 
 async def remove(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
     """Remove a channel with its secrets; its conversations stay."""
-    removed = await _find(services, bot, channel)
-    await stored.remove(services.db, removed)
-    services.channels.changed(removed.bot_id)
-    return removed
+    before = await _find(services, bot, channel)
+    return _changed(services, before, is_there=await stored.remove(services.db, before))
 
 
 async def snippet(services: Services, _: Caller, *, bot: Bot) -> Snippet:
