@@ -20,7 +20,7 @@ REQUEST = """
     r.item, r.end_date, r.end_time
 """
 VISITOR = "visitor"  # the author of a change in a history, beside names of the team
-MOST_CHANGES = 100  # of a history, beside its notes
+MOST_CHANGES = 100  # entries of a history, if they are not notes
 NOTE = "note"
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
@@ -174,7 +174,7 @@ def apply_change(connection: Connection, root: RecordState, change: Mapping[str,
 
 
 def set_appointment(connection: Connection, root: RecordState, now: int, *values: object) -> None:
-    """Set status, day, time and instant of an appointment within a unit. None leaves a value, and a request alone has none of them."""
+    """Set status, date, time and instant of a record's appointment, if there is one, within a unit. None keeps a value."""
     connection.execute(
         """
         UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),

@@ -24,7 +24,7 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `handling` is that of its conversation; one that came before has None, and its first text."""
+    """A stored message of a visitor. `handling` is that of its conversation, or None for a message that came again."""
 
     number: int
     conversation_id: str

@@ -184,7 +184,7 @@ people_of = reads(people_in)
 
 @reads
 def of_people(connection: Connection, numbers: Sequence[int], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
-    """Read conversations, with numbers, that have the e-mail address or telephone number of a visitor of the given ones (numbers)."""
+    """Read conversations with the e-mail address or telephone number of one of the conversations `numbers`; return each with its number."""
     rows = connection.execute(
         f"""
         SELECT {COLUMNS}, number FROM conversations WHERE number IN (

@@ -16,7 +16,7 @@ EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 
 
 class Sending(NamedTuple):
-    """A recorded attempt. It is to be sent unless `refusal` says why it has failed at once; then `url` may be ""."""
+    """A recorded attempt. It is sent unless it has a `refusal`, the reason why it failed at once; its `url` may then be empty."""
 
     attempt_id: str
     event_number: int

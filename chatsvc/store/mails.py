@@ -112,7 +112,7 @@ def due(connection: Connection, now: int) -> Mail | None:
     return Mail(*row) if row else None
 
 
-# A mail as it is written; then its operator, its conversation, and whether it is not wanted any more.
+# The fields of an OutgoingMail; then its operator, its conversation, and whether it is not wanted any more.
 _OUTGOING = f"""
     SELECT m.number, m.kind, m.recipient,
         coalesce(o.language, (SELECT f.language FROM bots f WHERE m.account_id IS NULL OR f.account_id = m.account_id

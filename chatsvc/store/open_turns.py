@@ -16,7 +16,7 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, reads, writes
 
 IDEMPOTENCY_MS = DAY_MS
-# Whether no earlier turn of the conversation is open. The sum hides the index of the numbers, which PostgreSQL may take else: it leads
+# Whether no earlier turn of the conversation is open. The sum hides the index of the numbers, which PostgreSQL might use: it leads
 # through all turns that have ended since the last vacuum.
 _IS_FIRST = "NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = open_turns.place AND e.number + 0 < open_turns.number)"
 # How long the outcome of a failed turn is kept for those who have joined it.
@@ -81,7 +81,7 @@ def _open(connection: Connection, turn: NewTurn) -> OpenedTurn:
     return OpenedTurn(number, bool(is_first))
 
 
-open_in_line = writes(_open)  # a turn that has no message, and only waits for its conversation
+open_in_line = writes(_open)  # a turn without a message, which only waits for its conversation
 
 
 def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:

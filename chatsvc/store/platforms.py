@@ -149,7 +149,7 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
     for addresses, message in callback.messages:
         user_id = _conversation(connection, message.bot_id, addresses)[1] or uuid.uuid4().hex
         stored = store_one(connection, message._replace(user_id=user_id))
-        if stored is not None and stored.handling is not None:  # one that came before has none
+        if stored is not None and stored.handling is not None:  # a message that was delivered again has none
             messages[message.digest] = stored
             (conversation,) = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
             _lead(connection, stored.bot_id, conversation, addresses, now)

@@ -27,7 +27,7 @@ TELL_EVERY_S = 2.0
 # Telegram takes 20 messages a minute for a group.
 SINGLY, PAUSE_S = 3, 10.0
 _LONGEST_PAUSE_S = 60.0
-# In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
+# Limits of one message, which has at most 4,096 characters: its visitors, and the characters of their words and of a bot's name.
 MOST_VISITORS = 10
 _MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AccountState:
-    """An account in memory with its bots and allowance. If other processes may change it, it has the version of these."""
+    """An account in memory with its bots and allowance, and their version if other processes may change them."""
 
     __slots__ = ("account", "allowance", "bots", "counted", "keys", "version")
 

@@ -97,7 +97,7 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
         return bot
 
     def changes(current: Bot) -> dict[str, Any]:
-        # Where the same file was applied meanwhile, what the bot has by now is written once more.
+        # If the same file was applied meanwhile, write the present values once more.
         return differing_of(current, parts) or {name: getattr(current, name) for name in differing}
 
     return await bots.update(services, bot, changes)
@@ -155,7 +155,7 @@ async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, st
 
 
 def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> dict[str, Any]:
-    """Return the columns that `change` writes; runs in the transaction, so that no other change is lost."""
+    """Return the columns that `change` writes. It is called in the transaction, so that no concurrent change is lost."""
     parts = ("closed", "form_of_address", "texts", "forms", "suggestions", "tests")
     given = {part: value for part in parts if (value := settings.pop(part, None)) is not None}
     faults, changes = refusals.Faults(), {}

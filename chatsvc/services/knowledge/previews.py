@@ -168,7 +168,7 @@ class Computation:
             self.changes = [AnswerChange(**item) for item in items if "passed" not in item][:MOST_SHOWN]
 
 
-# A version of a bot's knowledge, or what makes it in the background.
+# A version of a bot's knowledge, or a function that makes it in the background.
 Version = Whole | Callable[[Computation], Awaitable[Whole]]
 
 

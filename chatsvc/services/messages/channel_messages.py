@@ -40,7 +40,7 @@ class _ChannelTurn(NamedTuple):
 
 
 async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessage | None]:
-    """Store visitors' messages and return them even if they came before; one that was erased is None. Raises TooManyConversations."""
+    """Store visitors' messages and return them, also those stored before; an erased one is None. Raises TooManyConversations."""
     messages = await stored.store(services.db, list(arrived)) if arrived else []
     for message in filter(None, messages):
         services.events.stop_typing(message.conversation, "visitor")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def new_node(now: int) -> ServiceNode:
-    """Return this process under a name made of its machine. It does not listen yet, or never."""
+    """Return the record of this process, with a new name that begins with its machine's. It has no address yet."""
     return ServiceNode(f"{os.uname().nodename}-{secrets.token_hex(3)}", now, "", __version__)
 
 

@@ -216,7 +216,10 @@ MOST = 50
 async def choices(
     services: Services, scope: Scope, chosen: str | None, kind: str | None, record_id: str
 ) -> tuple[str | None, dict[str, Account]]:
-    """Return a record's account, and the first accounts of the scope by id with that or the chosen one."""
+    """Return the account of a record, and the first accounts of the scope by id.
+
+    The account of the record, or else the chosen one, is among them if it is in the scope.
+    """
     owner = await owners.account_of(services.db, kind, record_id, scope.accounts) if kind else None
     return owner, await stored_accounts.choices(services.db, scope.accounts, owner or chosen, MOST)
 

@@ -165,7 +165,7 @@ class PostgresConnection:
         return not self.driver.closed
 
     def close_if_cut(self) -> None:
-        """Close the connection if the server has ended the idle session: it sends nothing else to one that asks for nothing."""
+        """Close the connection if there is something to read: a server writes to an idle session only when it ends it."""
         poll = select.poll()
         poll.register(self.driver.fileno(), select.POLLIN)
         if poll.poll(0):
