@@ -1,4 +1,4 @@
-"""Composition root: builds the parts of the running service, starts and stops them in order."""
+"""Composition root, which builds the parts of the running service and starts and stops them in order."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class App:
         await self.listeners.close()
 
     async def _finish_requests(self) -> None:
-        """Answer all requests in flight, then close the connections. Those that arrive on kept connections meanwhile are answered too."""
+        """Answer all requests in flight, including new ones on keep-alive connections, then close the connections."""
         locks = self.services.conversation_locks
         await locks.drain(self.config.anthropic.timeout_s + GRACE_S)
         await self.listeners.finish()
@@ -216,7 +216,7 @@ class App:
         self.metrics_port = listener.port
 
     async def stop(self) -> None:
-        """Stop all parts in reverse order, whatever one of them raises."""
+        """Stop all parts in reverse order. If stopping one of them raises an exception, the others are stopped all the same."""
         while self._undo:
             try:
                 result = self._undo.pop()()
@@ -229,7 +229,7 @@ class App:
 
 
 def _application(services: Services, interface: Interface) -> web.Application:
-    """Return one application of all front ends. The dashboard, if it is switched on, has every path that nobody else has."""
+    """Return one application with all front ends. The dashboard, if it is switched on, answers all paths of no other front end."""
     outside: Outside | Dashboard
     outside = pages = Outside(services, interface)
     if services.config.server.dashboard:
@@ -258,7 +258,7 @@ async def _started(kind: str, engine: Engine) -> None:
 
 
 class Supervisor:
-    """Notification socket of systemd (sd_notify(3)). `env` is the environment, which names it."""
+    """Notification socket of systemd (sd_notify(3)). `env` is the environment, whose variable NOTIFY_SOCKET names the socket."""
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         address = env.get("NOTIFY_SOCKET", "")
@@ -269,7 +269,7 @@ class Supervisor:
         self.every_s = int(micros) / 2_000_000 if self._address and micros.isdecimal() and is_ours else None
 
     def notify(self, state: str) -> None:
-        """Send one message, such as "READY=1"; a supervisor that does not listen is no fault."""
+        """Send one message to systemd, such as "READY=1". A failure to send is ignored."""
         if not self._address:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notified:
@@ -277,7 +277,7 @@ class Supervisor:
 
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
-    """Run until SIGTERM or SIGINT, then finish the requests in flight; repeated signals change nothing."""
+    """Run the service until SIGTERM or SIGINT, then finish the requests in flight. Repeated signals have no further effect."""
     # Each caller, model request and webhook needs a descriptor; the usual limit of 1,024 is meant for shells.
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))

@@ -1,4 +1,4 @@
-"""Background tasks: started here alone, so that none can end silently. And long work in threads."""
+"""Background tasks, and long work in threads. All tasks are started by this module, so that none of them can end silently."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ _TASKS: Tasks = set()
 
 
 class Outage(Exception):
-    """Something that the program needs cannot be used at the moment."""
+    """Failure of something that the program needs, such as the store, which may be usable again later."""
 
 
 def run(
@@ -31,10 +31,10 @@ def run(
     once: bool = False,
     woken: asyncio.Event | None = None,
 ) -> asyncio.Task[None]:
-    """Start a task that runs `work`, pauses and runs it again, until it is cancelled. Until its end it is in `tasks`.
+    """Start a task that runs `work`, pauses, and runs it again, until the task is cancelled. The task is in `tasks` while it runs.
 
-    An Outage or OSError is logged in one line, any other fault with its traceback; after the pause the work runs again.
-    once: the task ends when the work has returned without a fault. woken: an event that ends a pause early when it is set.
+    An Outage or OSError is logged in one line, any other exception with its traceback. After the pause, `work` runs again. If `once` is
+    true, the task ends when `work` has returned without an exception. Setting the event `woken` ends a pause early.
     """
     return _registered(asyncio.create_task(_run(name, work, pause_s, once=once, woken=woken or asyncio.Event()), name=name), tasks)
 
@@ -62,7 +62,7 @@ async def wait(event: asyncio.Event, most_s: float | None) -> None:
 
 
 def start(name: str, work: Coroutine[Any, Any, object], tasks: Tasks = _TASKS) -> asyncio.Task[None]:
-    """Start a task that runs `work`, which must not run twice. A fault is logged with its traceback. Until its end it is in `tasks`."""
+    """Start a task that runs `work` once. An exception is logged with its traceback. The task is in `tasks` while it runs."""
     return _registered(asyncio.create_task(_start(name, work), name=name), tasks)
 
 
@@ -92,7 +92,7 @@ async def cancel(*tasks: asyncio.Task[None] | None, after_s: float = 0.0) -> Non
 
 
 class Abandoned(Exception):
-    """The caller of long work has gone."""
+    """Raised in a thread when the caller of its long work no longer waits for the result."""
 
 
 # Is done as soon as the caller of long work in a thread has gone.
@@ -102,14 +102,14 @@ ACCOUNT: ContextVar[str] = ContextVar("account", default="")
 
 
 def proceed() -> None:
-    """Raise Abandoned if the caller of this work has gone. Work of many steps calls it before each."""
+    """Raise Abandoned if the caller of this work was cancelled. Work of many steps calls this function before each step."""
     abandonment = _ABANDONMENT.get()
     if abandonment is not None and abandonment.done():
         raise Abandoned
 
 
 def on_abandonment(end: Callable[[], object]) -> None:
-    """Have `end` called as soon as the caller of this work goes."""
+    """Arrange that `end` is called as soon as the caller of this work is cancelled."""
     abandonment = _ABANDONMENT.get()
     if abandonment is not None:
         abandonment.add_done_callback(lambda _: end())
@@ -118,8 +118,9 @@ def on_abandonment(end: Callable[[], object]) -> None:
 class WorkPool:
     """Bounded slots for long work, with a share for each account.
 
-    Work waits in order of arrival, passing only that of accounts that have used their share. Work that waits is dropped when its caller
-    is cancelled; work in a thread holds its slot until it has really ended. Work for no account is limited by the pool alone.
+    Work starts in the order of its arrival, but may overtake work of accounts that have used their share. Waiting work is dropped when
+    its caller is cancelled. Work in a thread occupies its slot until the thread has really ended. Work for no account is limited by the
+    pool alone.
     """
 
     def __init__(self, slots: int, share: int) -> None:
@@ -129,7 +130,7 @@ class WorkPool:
 
     @property
     def load(self) -> int:
-        """Number of works that hold a slot or wait for one."""
+        """Number of pieces of work that occupy a slot or wait for one."""
         return self._running.total() + len(self._waiting)
 
     async def run(self, work: Callable[[], T], account: str | None = None) -> T:
@@ -140,7 +141,7 @@ class WorkPool:
 
     @asynccontextmanager
     async def slot(self, account: str | None = None) -> AsyncIterator[None]:
-        """Hold a slot for an account."""
+        """Wait for a slot and occupy it while the context is entered. If `account` is None, use the one in the context variable ACCOUNT."""
         account = ACCOUNT.get() if account is None else account
         await self._take(account)
         try:
@@ -179,10 +180,10 @@ class WorkPool:
 
 
 async def in_daemon_thread(work: Callable[[], T], ended: Callable[[], object] = lambda: None) -> T:
-    """Run long work in a daemon thread; call `ended` in the event loop when it has ended.
+    """Run long work in a daemon thread, and call `ended` in the event loop when the work has ended.
 
-    A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor, and its work
-    ends where it calls `proceed`.
+    If the caller is cancelled, it no longer waits for the thread, and the work ends at its next call of `proceed`. Unlike a thread of
+    an executor, such a thread does not delay the exit of the process.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()

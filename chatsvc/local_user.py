@@ -1,6 +1,6 @@
-"""The local user who runs a command, and what that user may open.
+"""The local user who runs a command, and the files that this user may open.
 
-As root, a command works on files that root alone can replace. For those of another user it names the line to type instead.
+As root, a command works only on files that nobody but root can replace. For files of another user, it prints the command line to use.
 """
 
 import os
@@ -25,19 +25,19 @@ def _name(uid: int) -> str:
 
 
 def user_name(uid: int) -> str:
-    """Return the name of a user, else the number."""
+    """Return the name of a user, or the number if the system does not know it."""
     return _name(uid) or str(uid)
 
 
 def caller_of(uid: int) -> Caller:
-    """Return the caller for a local user, who administers the installation. The name is empty if the system does not know it."""
+    """Return the caller for a local user, who may administer the installation. Its name is "" if the system does not know the user."""
     return Caller(Actor("user", str(uid), _name(uid)), EVERYTHING, "cli")
 
 
 def owner_of(path: Path) -> int:
-    """Return the first user who can replace a path or its end, if root runs this process.
+    """Return the id of the first user who can replace a path or the file that it leads to.
 
-    0: root alone can, or somebody else runs it; -1: anybody can.
+    Return 0 if only root can, or if this process is not run by root. Return -1 if anybody can.
     """
     if os.geteuid() != 0:
         return 0
@@ -64,7 +64,7 @@ def command_of(uid: int, *words: str) -> list[str]:
 
 
 def refuse_root(path: Path) -> None:
-    """Raise CommandError where root runs this and another user can replace the path. It names the line to type instead."""
+    """Raise CommandError if root runs this process and another user can replace the path. The error names the command line to use."""
     owner = owner_of(path)
     if owner == _ANYBODY:
         raise CommandError(f"root does not use {path}: others may write it or a folder above it (chmod go-w)")
@@ -76,7 +76,7 @@ def refuse_root(path: Path) -> None:
 
 
 def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open an existing file. Raises OSError and, as root, CommandError for a path that another user can lead to a file of a third."""
+    """Open an existing file. Raise OSError, or CommandError as root if another user can lead the path to somebody else's file."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
         check_owner(path, descriptor)
@@ -87,9 +87,9 @@ def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
 
 
 def check_owner(path: Path, descriptor: int) -> None:
-    """Raise CommandError where root has opened a path that another user can lead to a file of a third.
+    """Raise CommandError if root has opened a path that another user can make lead to a file of somebody else.
 
-    It is judged after it was opened: whatever another user changes meanwhile does not become root's.
+    The check follows the opening, so that a change of the path by another user in between has no effect.
     """
     owner = owner_of(path)
     if owner and owner != os.fstat(descriptor).st_uid:
@@ -98,7 +98,7 @@ def check_owner(path: Path, descriptor: int) -> None:
 
 
 def run_as(uid: int) -> None:
-    """Run this same command anew as another user, in place of this process. Raises CommandError."""
+    """Run the same command again as another user, in place of this process. Raise CommandError if this is impossible."""
     import subprocess
 
     program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "chatsvc"]

@@ -1,4 +1,4 @@
-"""Logging to standard error: one line an event, with the X-Request-Id of its request.
+"""Logging to standard error, with one line for each event and the X-Request-Id of its request.
 
 The operating system stores and rotates the log.
 """
@@ -25,7 +25,7 @@ def _with_request(record: logging.LogRecord) -> bool:
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Log an exception that cannot be raised, for instance one in a destructor."""
+    """Log an exception that Python cannot raise, for instance one in a destructor."""
     log = logging.getLogger("chatsvc")
     if fault.exc_type is UnicodeDecodeError and isinstance(fault.object, bytes):
         # `ssl` reports an invalid host name in a handshake in this way. Anybody can send one, with any content.
@@ -35,18 +35,18 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
 
 
 class TextFormatter(logging.Formatter):
-    """One line an event for people; further lines are indented, and control characters are escaped."""
+    """Formatter that writes an event for people. Further lines are indented, and control characters are escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
+        """Format a record; see logging.Formatter."""
         return terminal.escape(super().format(record)).replace("\n", "\n    ")
 
 
 class JsonFormatter(logging.Formatter):
-    """Format an event as one JSON object. Time, level, logger, request_id, message, its `fields` and its exception."""
+    """Formatter that writes an event as a JSON object: time, level, logger, `request_id`, message, its `fields` and its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See logging.Formatter."""
+        """Format a record; see logging.Formatter."""
         second, milli = divmod(int(record.created * 1000), 1000)
         line: dict[str, object] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(second))}.{milli:03d}Z",
@@ -63,10 +63,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:
-    """Send the log of chatsvc and its libraries to standard error. Return whether it is JSON.
+    """Send the log of chatsvc and its libraries to standard error. Return whether the log is JSON.
 
-    `form` is text, json, or auto: text on a terminal, else JSON. `level` is that of chatsvc's own events; libraries log
-    warnings and errors. `access`: log each request.
+    `form` is `text`, `json`, or `auto`, which is text on a terminal and JSON otherwise. `level` is the level of chatsvc's own events;
+    libraries log warnings and errors. If `access` is true, each request is logged.
     """
     sys.unraisablehook = _unraisable
     as_json = form == "json" or (form == "auto" and not sys.stderr.isatty())

@@ -1,4 +1,4 @@
-"""Time zones of the system and of this program: the newer ones are used."""
+"""Time zones of the system and of this program, of which the newer are used."""
 
 import re
 import zoneinfo
@@ -11,7 +11,7 @@ SHIPPED: str = tzdata.IANA_VERSION
 
 
 def _system_version() -> str | None:
-    """Return the version of the system's time zones. Return None if the system has no time zones, and "" if they name no version."""
+    """Return the version of the system's time zones. Return None if there are none, and "" if their version is unknown."""
     folder = next((path for path in map(Path, zoneinfo.TZPATH) if (path / "Europe").is_dir()), None)
     if folder is None:
         return None
@@ -25,9 +25,9 @@ def _system_version() -> str | None:
 
 @lru_cache(maxsize=1)
 def use_newest_zones() -> str | None:
-    """Read time zones from this program where the system's are older: rules change, and systems are seldom updated.
+    """Use this program's time zones if the system's are older. Rules change, and systems are seldom updated.
 
-    Return the version of the system's older ones ("" if unknown), or None if the system's are in use or missing.
+    Return the version of the system's zones if they are older ("" if it is unknown). Return None if they are used or missing.
     """
     version = _system_version()
     if version is None or version >= SHIPPED:

@@ -1,4 +1,4 @@
-"""Workers of the running service, which repeat their work at intervals, for instance the deletion of old records."""
+"""Workers of the running service, which repeat their work at intervals. One of them deletes old records."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ BETWEEN_BATCHES_S = 0.05
 
 
 def start(services: Services, tasks: background.Tasks) -> None:
-    """Start the workers, whose tasks are in `tasks`."""
+    """Start the workers, and add their tasks to `tasks`."""
 
     async def sweep() -> None:
         while await accounts.sweep(services.db):
@@ -50,7 +50,7 @@ def start(services: Services, tasks: background.Tasks) -> None:
         background.run(name, work, every_s, tasks, once=once)
 
     def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> None:
-        """Run work that only one process of the installation does at a time."""
+        """Start a worker of which only one process of the installation runs at a time."""
         of_each(name, services.leases.guarding(name, work), every_s)
 
     of_each("database files", check_files, FILES_EVERY_S)
@@ -69,7 +69,7 @@ def start(services: Services, tasks: background.Tasks) -> None:
 
 
 async def delete_old(services: Services) -> None:
-    """Delete old conversations, webhook events and usage records by the configured days, and settled mails after a month.
+    """Delete conversations, webhook events and usage records that are older than configured, and settled mails after a month.
 
     Raises StoreUnavailable.
     """

@@ -1,4 +1,4 @@
-"""Writes the generated parts of the manual from the code. See scripts/docs."""
+"""Generator of the parts of the manual that are made from the code. See scripts/docs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _command(command: click.Command, words: str, level: int) -> Iterator[str]:
 
 
 def settings() -> Iterator[str]:
-    """Yield a table of names, defaults and meanings for each section of the example configuration."""
+    """Yield, for each section of the example configuration, a table of names, types, defaults and meanings."""
     for name, (about, rows) in _sections(DECLARED.read_text("utf-8").splitlines()).items():
         if about or rows:
             yield from (f"{'###' if '.' in name else '##'} {name}", "")
@@ -125,7 +125,7 @@ def settings() -> Iterator[str]:
 
 
 def _sections(lines: list[str]) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
-    """Return the comment of each map of the example configuration, and a row for each setting right in it."""
+    """Return the sections of the example configuration by name. Each has its comment, and a row for each of its settings."""
     sections: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
     path: list[str] = []
     comment: list[str] = []
@@ -150,21 +150,21 @@ def _sections(lines: list[str]) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
 
 
 def _named(lines: list[str], number: int) -> tuple[str, str]:
-    """Return the keys of a named map's entries, and its default entries."""
+    """Return the keys that an entry of a named map may have, and the default entries of that map."""
     block = lines[number + 1 : lines.index("", number)]
     (keys,) = (fault.rpartition("expected ")[2] for fault in _faults([lines[number], "  x: {odd: 1}"]) if "unknown" in fault)
     return keys, "; ".join(f"`{' '.join(line.split())}`" for line in block)
 
 
 def _type(lines: list[str], number: int) -> str:
-    """Return the type of a setting, in the words with which another type is refused."""
+    """Return the type of a setting, in the words of the error message for a wrong type."""
     faults = _faults([*lines[:number], re.sub(":.*", ": [[odd]]", lines[number]), *lines[number + 1 :]])
     path, _, expected = faults[-1].partition(": expected ")
     return f"list; each is {expected}" if path.endswith("]") else expected
 
 
 def _faults(lines: list[str]) -> list[str]:
-    """Return the faults of a configuration of these lines, without their places."""
+    """Return the faults of a configuration with these lines, without their positions."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text("\n".join(lines), "utf-8")
@@ -185,7 +185,7 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def generated(markdown: str) -> str:
-    """Return a topic with its generated parts written anew."""
+    """Return the text of a page of the manual with its generated parts renewed."""
 
     def write(part: re.Match[str]) -> str:
         lines = "\n".join(line.rstrip() for line in PARTS[part[2]]())
@@ -195,7 +195,7 @@ def generated(markdown: str) -> str:
 
 
 def main() -> int:
-    """Write all files, or with --check only name those that are out of date."""
+    """Write all files. With --check, only print the names of files that are out of date."""
     parser = argparse.ArgumentParser(prog="scripts/docs", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a file is out of date")
     check: bool = parser.parse_args().check

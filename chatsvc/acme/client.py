@@ -1,4 +1,4 @@
-"""ACME client (RFC 8555): account, order, challenges, certificate. All ACME connections are opened here, and requests signed (RFC 7515)."""
+"""ACME client (RFC 8555) for account, order, challenges and certificate. It opens all ACME connections and signs requests (RFC 7515)."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ _MAX_TEXT = 300
 
 
 class AcmeError(Exception):
-    """The authority cannot be reached or refuses; the text gives the reason. `retry_after_s` is the pause it asks for."""
+    """The certificate authority cannot be reached or refuses, as the text explains. `retry_after_s` is the pause that it asks for."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class AcmeError(Exception):
 
 
 class Proof(NamedTuple):
-    """Response to the challenge of a domain: `authorization` under `token` (HTTP-01), or its digest (TLS-ALPN-01)."""
+    """Response to the challenge of a domain. For HTTP-01, `authorization` is served under `token`; for TLS-ALPN-01, its digest is used."""
 
     domain: str
     token: str
@@ -47,7 +47,7 @@ Proving = Callable[[Sequence[Proof]], AbstractAsyncContextManager[None]]
 
 
 def _object(answer: Answer) -> dict[str, Any]:
-    """Decode the body of an answer; raises AcmeError where it is no object."""
+    """Decode the JSON body of an answer. Raise AcmeError if it is not an object."""
     try:
         value = json.loads(answer.body)
     except ValueError:
@@ -58,7 +58,7 @@ def _object(answer: Answer) -> dict[str, Any]:
 
 
 class AcmeClient:
-    """ACME client. `challenge` is the type that can be answered, such as `tls-alpn-01`."""
+    """ACME client. `challenge` is the type of challenge that it can answer, such as `tls-alpn-01`."""
 
     def __init__(
         self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext, egress: Egress | None = None
@@ -120,7 +120,7 @@ class AcmeClient:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
-        """Poll until the status is one of `done`. Raises AcmeError for a status that cannot become one."""
+        """Poll a resource until its status is one of `done`. Raise AcmeError if it can no longer reach one of them."""
         pause = POLL_S
         while True:
             answer = await self._post(url, None)
@@ -158,7 +158,7 @@ class AcmeClient:
 
 
 def _why(resource: dict[str, Any]) -> str:
-    """Word the reason why an order or authorization failed."""
+    """Return one line that says why an order or an authorization failed."""
     faults = [resource.get("error"), *(entry.get("error") for entry in resource.get("challenges", ()))]
     reasons = "; ".join(_worded(fault) for fault in faults if isinstance(fault, dict))
     name = resource.get("identifier", {}).get("value")
@@ -166,7 +166,7 @@ def _why(resource: dict[str, Any]) -> str:
 
 
 def _worded(problem: dict[str, Any]) -> str:
-    """Word a problem document (RFC 7807) in one line."""
+    """Return a problem document (RFC 7807) as one line of text."""
     return _line(f"{problem.get('detail') or 'no reason given'} ({problem.get('type') or 'unknown'})")
 
 
@@ -197,12 +197,12 @@ def jwk(key: ec.EllipticCurvePublicKey) -> dict[str, str]:
 
 
 def key_authorization(token: str, key: ec.EllipticCurvePrivateKey) -> str:
-    """Return the key authorization of a challenge (RFC 8555, 8.1): the token and the key's thumbprint (RFC 7638)."""
+    """Return the key authorization of a challenge (RFC 8555, 8.1), which is the token and the key's thumbprint (RFC 7638)."""
     return f"{token}.{b64(sha256(_json(jwk(key.public_key()))).digest())}"
 
 
 def sign(key: ec.EllipticCurvePrivateKey, protected: Mapping[str, object], payload: object | None) -> bytes:
-    """Sign a payload and its protected header with ES256. A payload of None is the empty one of POST-as-GET."""
+    """Sign a payload and its protected header with ES256. If the payload is None, sign the empty payload of a POST-as-GET request."""
     header, body = b64(_json(protected)), "" if payload is None else b64(_json(payload))
     r, s = decode_dss_signature(key.sign(f"{header}.{body}".encode(), ec.ECDSA(hashes.SHA256())))
     return _json({"protected": header, "payload": body, "signature": b64(r.to_bytes(32) + s.to_bytes(32))})

@@ -1,4 +1,4 @@
-"""Certificate manager. Loads the stored certificate, renews it in time, uses a temporary one before the first."""
+"""Certificate manager. It loads the stored certificate and renews it in time. Until there is one, it uses a temporary certificate."""
 
 import asyncio
 import logging
@@ -30,9 +30,10 @@ TEMPORARY_DAYS = 30
 
 
 class CertificateManager:
-    """Obtains and renews the certificate of `server_tls`. `due` is the time of the next renewal, in Unix seconds.
+    """Manager that obtains and renews the certificate of `server_tls`. `due` is the time of the next renewal, in Unix seconds.
 
-    `tokens` holds the HTTP-01 responses that a listener on port 80 serves; None: there is none, and TLS-ALPN-01 is used.
+    `tokens` contains the HTTP-01 responses that a listener on port 80 serves. If it is None, there is no such listener and TLS-ALPN-01
+    is used.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class CertificateManager:
         self.due = 0.0
 
     def open(self) -> None:
-        """Use the stored certificate, or a temporary self-signed one. Raises CommandError where the folder cannot be used."""
+        """Use the stored certificate, or a temporary self-signed one. Raise CommandError if the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account_key()
@@ -73,12 +74,12 @@ class CertificateManager:
         self._server_tls.use_pem(b"".join(certificates.self_signed(self._settings.domains, days=TEMPORARY_DAYS)))
 
     def _due_at(self, pem: bytes) -> float:
-        """Return the time of renewal: when a third of the certificate's life is left, or at once if it is for other names."""
+        """Return when to renew: once a third of the certificate's life is left, or at once if it is for other names (Unix seconds)."""
         names, begin, end = certificates.validity(pem)
         return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
 
     async def run(self) -> None:
-        """Renew whenever it is due, until cancelled; failures are retried with back-off."""
+        """Renew the certificate whenever it is due, until the task is cancelled. Failures are retried with back-off."""
         pause_s = RETRY_S
         while True:
             wait_s = self.due - self._clock()
@@ -96,7 +97,7 @@ class CertificateManager:
                 pause_s *= 2
 
     async def renew(self) -> None:
-        """Obtain a certificate and use it. On AcmeError, or OSError for the account key, the previous one stays."""
+        """Obtain a certificate and use it. On AcmeError, or OSError for the account key, continue with the previous one."""
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names)
         kind = "tls-alpn-01" if self._tokens is None else "http-01"

@@ -1,4 +1,4 @@
-"""Data of requests and responses: the body of POST /messages, Idempotency-Key, query parameters, and JSON with its header fields."""
+"""Data of requests and responses of the REST interface. Parses the body of POST /messages, the Idempotency-Key and query parameters."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def _parse(body: bytes) -> dict[str, object]:
 
 
 def parse_message(body: bytes) -> SendMessage:
-    """Parse the body of POST /messages (help/interface.md 5.3); raises the errors of its rule 6."""
+    """Parse the body of POST /messages (help/interface.md 5.3). Raise the errors that rule 6 of that section lists."""
     value = _parse(body)
     for name in value:
         if name not in FIELDS:
@@ -84,7 +84,7 @@ def _optional(value: dict[str, object], name: str) -> str | None:
 
 
 def idempotency_key(request: web.Request) -> str | None:
-    """Return the header Idempotency-Key if it was sent; raises `invalid_json`."""
+    """Return the header Idempotency-Key, or None if it was not sent. Raise `invalid_json` if it is not valid."""
     sent = request.headers.getall("Idempotency-Key", [])
     if not sent:
         return None
@@ -94,7 +94,7 @@ def idempotency_key(request: web.Request) -> str | None:
 
 
 def integer(text: str | None, default: int, most: int) -> int:
-    """Parse a count from 1 to `most`. Out of range is clamped, no plain ASCII integer counts as absent."""
+    """Parse a count from 1 to `most`. A number out of range is clamped. Return `default` if the text is not a plain ASCII integer."""
     if text is None or not _INTEGER.fullmatch(text):
         return default
     return max(1, min(int(text.lstrip("0")[:10] or 0), most))  # so many digits are more than any `most`
@@ -110,7 +110,7 @@ def _other(value: Any) -> Any:
 
 
 def respond(status: int, content: object, request_id: str, slot: Slot | None) -> web.Response:
-    """Make a JSON response. `slot` gives the three rate-limit headers (help/interface.md 7), None for paths outside of the interface."""
+    """Make a JSON response. `slot` gives the three rate-limit headers (help/interface.md 7); without it, there are none."""
     body = orjson.dumps(content, default=_other)  # dollars with all six fractional digits
     headers = {**_HEADERS, "X-Request-Id": request_id}
     if slot is not None:
@@ -121,7 +121,7 @@ def respond(status: int, content: object, request_id: str, slot: Slot | None) ->
 
 
 def refusal(fault: ProblemError, request_id: str, slot: Slot | None, now_ms: int) -> web.Response:
-    """Make the response to a refusal: `WWW-Authenticate` on 401, `Retry-After` on 429, `Allow` on 405."""
+    """Make the response to an error. It has `WWW-Authenticate` if the status is 401, `Retry-After` if 429, and `Allow` if 405."""
     response = respond(fault.problem.status, fault.as_json(), request_id, slot)
     match fault.problem.status:
         case 401:

@@ -1,4 +1,4 @@
-"""Gates that every request to the interface passes before routing (help/interface.md 3.2), in their order."""
+"""Gates, in their order: checks that every request to the interface passes before routing (help/interface.md 3.2)."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class RequestContext:
-    """State of one request to the interface. What the gates found out, and the services that answer it."""
+    """State of one request to the interface: the results of the gates, and the services that answer the request."""
 
     request: web.Request
     services: Services
@@ -32,7 +32,7 @@ class RequestContext:
     body: bytes = b""
 
     async def peek(self) -> Slot:
-        """Return the values of the rate-limit headers (help/interface.md 7) where no slot was taken."""
+        """Return the values of the rate-limit headers (help/interface.md 7) for a request that took no slot."""
         now = self.services.clock()
         try:
             return await self.limiter.peek(self.key_id or None, now, self.account_id)
@@ -79,7 +79,7 @@ async def check_plan(context: RequestContext) -> None:
 
 
 async def take_slot(context: RequestContext) -> None:
-    """Take one request of the key's rate-limit window (help/interface.md 3.2)."""
+    """Count one request in the rate-limit window of the key (help/interface.md 3.2)."""
     if context.slot is None:
         try:
             context.slot = await context.limiter.take(context.key_id, context.services.clock(), context.account_id)
@@ -93,7 +93,7 @@ GATES: tuple[Gate, ...] = (check_key, check_plan, take_slot)
 
 
 async def pass_gates(context: RequestContext) -> None:
-    """Pass all gates, and pass them again if another process has changed the account that they read from the cache."""
+    """Pass all gates. Pass them again if another process has changed the account, which the gates read from the cache."""
     while True:
         refusal: ProblemError | None = None
         try:

@@ -1,4 +1,4 @@
-"""Front end of the REST interface: gates, routing, the six operations (help/interface.md 5). Every refusal becomes HTTP here."""
+"""Front end of the REST interface: gates, routing, and the six operations (help/interface.md 5). It turns every refusal into a response."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ _CONTEXT = web.RequestKey("context", RequestContext)
 
 
 def _listed(page: Listing[T], shape: Callable[[T], Json]) -> Json:
-    """Return a page with its `pagination` (help/interface.md 4)."""
+    """Return a page of a list as JSON, with its `pagination` (help/interface.md 4)."""
     pagination = {
         "limit": page.limit,
         "returned": len(page.items),
@@ -103,12 +103,12 @@ SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
 
 
 def unknown_endpoint(request: web.Request) -> ProblemError:
-    """Return the refusal of a path or method that no operation has."""
+    """Return the error for a path or method that belongs to no operation."""
     return errors.unknown_endpoint(method=request.method, path=request.rel_url.raw_path, supported_endpoints=SUPPORTED_ENDPOINTS)
 
 
 class Interface:
-    """Answers the requests below API_ROOT; `max_in_flight` is checked after the gates. `stopping`: no new connections are accepted."""
+    """Front end that answers the requests below API_ROOT. After `stopping` is set, no new connections are accepted."""
 
     def __init__(self, services: Services, limiter: RateLimiter) -> None:
         self._services = services
@@ -125,7 +125,7 @@ class Interface:
 
     @web.middleware
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Pass the gates before routing is judged, and word what is refused."""
+        """Pass the gates, then check the route and call the handler. Every failure becomes an error response."""
         context = request[_CONTEXT] = RequestContext(request, self._services, self._limiter)
         try:
             refusal, misrouted = request[INFO].refusal, request.match_info.http_exception
@@ -175,13 +175,13 @@ class Interface:
         return bodies.refusal(problem, info.id, context.slot or await context.peek(), self._services.clock())
 
     def refuse_unparsed(self, fault: HttpFault, request_id: str) -> web.Response:
-        """Word a fault of bytes that never became a request as the interface's JSON."""
+        """Return the interface's JSON error for bytes that could not be parsed as a request."""
         now = self._services.clock()
         return bodies.refusal(_problem(fault), request_id, untouched(self._limiter.limit, now), now)
 
 
 def _problem(fault: HttpFault) -> ProblemError:
-    """Return a fault of HTTP as a problem of the interface."""
+    """Return the error of the interface for a fault of the HTTP protocol."""
     if isinstance(fault, BodyTooLarge):
         return errors.message_too_long(max_chars=bodies.MAX_MESSAGE)
     if fault.status < 500:

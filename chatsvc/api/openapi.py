@@ -1,4 +1,4 @@
-"""OpenAPI 3.1 document of the interface: openapi.yaml, completed from the tables that the interface itself uses."""
+"""OpenAPI 3.1 document of the interface. It is `openapi.yaml`, completed from the tables that the interface itself uses."""
 
 from functools import cache
 from pathlib import Path
@@ -48,7 +48,7 @@ def _document() -> dict[str, Any]:
 
 
 def _completed(node: Any) -> Any:
-    """Complete the schemas of words and objects, in every part of the document."""
+    """Complete the schemas of strings with known values and of objects, in every part of the document."""
     if isinstance(node, list):
         return [_completed(inner) for inner in node]
     if not isinstance(node, dict):
@@ -62,13 +62,13 @@ def _completed(node: Any) -> Any:
 
 
 def _words(words: Any, description: str) -> dict[str, Any]:
-    """Return the schema of a string with a few known values, to which later versions may add."""
+    """Return the schema of a string with a few known values. Later versions may add values."""
     text = f"{description} One of {', '.join(f'`{word}`' for word in words)}; more may come."
     return {"type": "string", "description": text.strip(), "examples": list(words), "x-extensible-enum": list(words)}
 
 
 def _responses(source: dict[str, Any], answer: str, errors: list[str]) -> dict[str, Any]:
-    """Describe the answer of an operation, and by their statuses the errors that it may give."""
+    """Return the responses of an operation: its successful one, and the errors that it may return, by status."""
     responses = {"200": _response("Done.", _schema(answer), source["headers"])}
     codes: dict[int, list[str]] = {}
     for code in (*source["gates"], *errors):

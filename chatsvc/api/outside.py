@@ -1,4 +1,4 @@
-"""Public pages outside of the interface (health, readiness, OpenAPI document), and the answer to every path that nobody has."""
+"""Public pages outside of the interface: health, readiness, OpenAPI document and calendars. It also answers all unknown paths."""
 
 import logging
 from functools import partial
@@ -25,18 +25,18 @@ METHODS = ["GET", "HEAD"]
 
 
 class Outside:
-    """Answers what no other front end does."""
+    """Front end that answers every request that no other front end answers."""
 
     def __init__(self, services: Services, interface: Interface) -> None:
         self._services = services
         self._interface = interface
 
     def application(self) -> web.Application:
-        """Return an application that refuses everything."""
+        """Return an application that answers every request with an error."""
         return web.Application(middlewares=[word_faults(self.refuse), self._refuse_problems])
 
     def mount(self, application: web.Application) -> None:
-        """Add the pages to the application that holds all front ends."""
+        """Add the public pages to the application that contains all front ends."""
         for path in ("/healthz", "/readyz", "/openapi.json"):
             mounted = self.application()
             mounted.router.add_route("*", "", partial(self._show, path))
@@ -87,5 +87,5 @@ class Outside:
         return bodies.refusal(problem, info.id, None, self._services.clock())
 
     def refuse(self, fault: HttpFault, request: web.Request) -> web.Response:
-        """Word a fault."""
+        """Return the JSON error for a fault of the HTTP protocol."""
         return self._refuse(errors.internal_error() if fault.status == 500 else errors.invalid_json(errors.because("head")), request)

@@ -20,7 +20,7 @@ _SYSTEMS |= {"CrOS": "ChromeOS", "Linux": "Linux"}
 
 
 def name(header: str) -> str:
-    """Return browser and system, such as `Firefox 145, Windows`. A header that names no known browser stays as it is."""
+    """Return browser and system of a User-Agent header, such as `Firefox 145, Windows`. Return an unknown header unchanged."""
     browser = next((f"{name} {match[1]}" for name, pattern in _BROWSERS.items() if (match := re.search(pattern, header))), None)
     if browser is None:
         return header
@@ -29,7 +29,7 @@ def name(header: str) -> str:
 
 
 def language(header: str, own: str | None = None) -> str:
-    """Return the language of a page: the operator's own, else the one that an Accept-Language field prefers (RFC 9110, 12.5.4)."""
+    """Return the language of a page. This is the operator's own, otherwise the one that Accept-Language prefers (RFC 9110, 12.5.4)."""
     if own in LANGUAGES:
         return own
     best, best_quality = DEFAULT, 0.0

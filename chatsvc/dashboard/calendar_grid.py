@@ -1,4 +1,4 @@
-"""Layout of appointments as a calendar: a column for each day or person, a row for each half or quarter of an hour."""
+"""Layout of appointments as a calendar. Each day or person has a column, and each half or quarter of an hour a row."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,9 +14,9 @@ _USUAL = (8 * 60, 19 * 60)  # shown of a day on which the business is always ope
 
 
 class Block(NamedTuple):
-    """An appointment with its local times, its first row since midnight, and the row after its last.
+    """An appointment with its local times. `first` is its first row since midnight, `behind` the row after its last one.
 
-    is_over: it overlaps with more appointments than the bot takes at once.
+    `is_over` is true if it overlaps with more appointments than the bot accepts at the same time.
     """
 
     item: InboxItem
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 
 class CalendarCell(NamedTuple):
-    """A cell of the table: an appointment over several rows, or a free time, which may be outside the opening hours."""
+    """A cell of the table. It shows an appointment over several rows, or a free time, which may be outside the opening hours."""
 
     begin: datetime
     rows: int = 1
@@ -37,7 +37,7 @@ class CalendarCell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A day, or a person on a day. Appointments at the same time stand in lanes beside each other."""
+    """A day, or a person on a day. Appointments at the same time are in different lanes, which are shown beside each other."""
 
     day: date
     person: str
@@ -46,14 +46,14 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table; `clock` is set where an hour begins."""
+    """A row of the table. `clock` is the time of day if an hour begins in this row, otherwise None."""
 
     clock: str | None
     cells: list[CalendarCell]
 
 
 class Grid(NamedTuple):
-    """A calendar as a table. `per_hour` is the number of rows that an hour has, `over` the appointments that are too many at their time."""
+    """A calendar as a table. `per_hour` is the number of rows for an hour. `over` contains the appointments with `is_over`."""
 
     columns: list[Column]
     rows: list[Row]
@@ -68,7 +68,7 @@ def lay_out(
     zone: ZoneInfo,
     person_of: Callable[[InboxItem], str] | None,
 ) -> Grid:
-    """Lay appointments out; `person_of` names the columns of a single day, None for a column each day."""
+    """Lay out appointments. `person_of` returns the column of an appointment on a single day; if it is None, each day is a column."""
     known = {bot.id: bot for bot in bots}
     starts = [(item, datetime.fromtimestamp(item.appointment.begins_at / 1000, zone)) for item in items if item.appointment]
     is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for _, start in starts)
@@ -92,7 +92,7 @@ def lay_out(
 
 
 def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[datetime], step: int) -> Block:
-    """Make the block of an appointment; `starts` are those of all appointments of its bot."""
+    """Make the block of an appointment. `starts` are the beginnings of all appointments of its bot."""
     minutes = bot.appointment_minutes if bot else 30
     # Instants, since clocks may be set back meanwhile.
     instant, length_s = begin.timestamp(), minutes * 60
@@ -105,7 +105,7 @@ def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[d
 
 
 def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:
-    """Return when any bot is open on a day, in minutes since midnight. The day is open if a bot has no hours."""
+    """Return when at least one bot is open on a day, in minutes since midnight. A bot without hours is always open."""
     spans = []
     for bot in bots:
         try:

@@ -14,7 +14,7 @@ _CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def text(language: str, key: str, /, **values: object) -> str:
-    """Return a text with its placeholders filled in; `count` chooses between singular and plural. Raises KeyError."""
+    """Return a text with its placeholders filled in. `count` chooses between singular and plural. Raise KeyError if it is unknown."""
     template = translations.template(language, key, values.get("count"))
     if not values and "{" not in template:
         return template  # most texts: a page has hundreds
@@ -22,26 +22,26 @@ def text(language: str, key: str, /, **values: object) -> str:
 
 
 def choices(language: str, section: str, value: str = "") -> list[tuple[str, str]]:
-    """List the codes of a section ("countries", "languages") with their names, for a field. `value` is in the list even without a name."""
+    """Return codes and names of a section ("countries", "languages") for a field. `value` is included even without a name."""
     named = _by_name(language, section)
     return named if not value or value in translations.section(section) else [*named, (value, value)]
 
 
 @lru_cache
 def _by_name(language: str, section: str) -> list[tuple[str, str]]:
-    """List codes with their names by name, languages of pages before others."""
+    """Return the codes of a section with their names, sorted by name. Languages of the pages come first."""
     names = [(code, translations.template(language, f"{section}.{code}")) for code in translations.section(section)]
     return sorted(names, key=lambda pair: (pair[0] not in LANGUAGES, fold(pair[1])))
 
 
 def name_of(language: str, section: str, code: str) -> str:
-    """Name a code of a section; return one without a name as it is."""
+    """Return the name of a code of a section, or the code itself if it has no name."""
     key = f"{section}.{code.replace('.', '_')}"
     return translations.template(language, key) if translations.has(key) else code
 
 
 def closed(text: str) -> str:
-    """Close the bidirectional control characters that a text leaves open. They must not change the order of the text after it."""
+    """Close the bidirectional control characters that a text leaves open, so that they do not reorder the text after it."""
     ends: list[str] = []
     for control in _CONTROLS.findall(text):
         if control in _ENDS:
@@ -56,7 +56,7 @@ def closed(text: str) -> str:
 
 
 def _closed(value: object) -> object:
-    """Close the directions of a text, or of the texts of a list, before the rest of a sentence."""
+    """Close the bidirectional control characters of a text, or of each text of a list."""
     if isinstance(value, list | tuple):
         return [closed(str(item)) for item in value]
     return closed(value) if isinstance(value, str) else value

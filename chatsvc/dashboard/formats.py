@@ -17,13 +17,13 @@ def number(value: float, language: str, digits: int = 0) -> str:
 
 
 def percent(share: float, language: str, digits: int = 0) -> str:
-    """Write a share of one as a percentage: `%45` in Turkish, `45%` in English."""
+    """Write a fraction as a percentage: 0.45 is `%45` in Turkish and `45%` in English."""
     shown = number(share * 100, language, digits)
     return f"%{shown}" if language == "tr" else f"{shown}%"
 
 
 def money(micro_usd: int, language: str) -> str:
-    """Write dollars with two digits, with more below ten cents: `$12.30`, `$0.0042`."""
+    """Write an amount of dollars with two digits, or with more digits if it is less than ten cents: `$12.30`, `$0.0042`."""
     digits = 2 if micro_usd == 0 or abs(micro_usd) >= 10 * CENT else 4 if abs(micro_usd) >= CENT // 100 else 6
     return f"${number(micro_usd / 1_000_000, language, digits)}"
 
@@ -38,7 +38,7 @@ def size(count: int, language: str) -> str:
 
 
 def moment(instant: int, zone: str) -> datetime:
-    """Return an instant (milliseconds) as local time of a zone."""
+    """Convert an instant (Unix milliseconds) to the local time of a zone."""
     return datetime.fromtimestamp(instant / 1000, UTC).astimezone(times.zone(zone) or UTC)
 
 
@@ -71,12 +71,12 @@ def date_and_time(instant: int, language: str, zone: str = "UTC") -> str:
 
 
 def short_date(instant: int, now: int, language: str, zone: str = "UTC") -> str:
-    """Write day and month, and the year where it is not the present one: `22 Kas`, `22 Nov 2025`."""
+    """Write day and month, and the year if it is not the present one: `22 Kas`, `22 Nov 2025`."""
     local = moment(instant, zone)
     year = f" {local.year}" if local.year != moment(now, zone).year else ""
     return f"{local.day} {MONTHS[language][local.month - 1][:3]}{year}"
 
 
 def days_ago(instant: int, now: int, zone: str = "UTC") -> int:
-    """Count the midnights of a zone since an instant; 0 is today, 1 yesterday."""
+    """Return how many midnights of a zone have passed since an instant: 0 for today, 1 for yesterday."""
     return (moment(now, zone).date() - moment(instant, zone).date()).days

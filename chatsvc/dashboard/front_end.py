@@ -1,4 +1,4 @@
-"""Front end of the dashboard: session, protection against forgery, access, handler. Every refusal becomes a page here."""
+"""Front end of the dashboard: session, protection against forged requests, access, handlers. Every refusal becomes a page here."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ _GONE = 499  # for the log: nobody reads the answer
 
 
 class Dashboard:
-    """Answers every path that no other front end has."""
+    """Front end that answers every path of no other front end."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -72,7 +72,7 @@ class Dashboard:
         return response
 
     async def _page(self, request: Request, access: Access) -> Page:
-        """Make the page of a request from its session."""
+        """Make the `Page` object of a request from its session."""
         info = request[INFO]
         token = request.cookies.get(self._cookie)
         # An open page that asks by itself does not keep a session alive.
@@ -121,7 +121,7 @@ class Dashboard:
                 page.fields.close()
 
     async def _choose_account(self, page: Page) -> None:
-        """Determine the account of the page; raises Refused for a record outside the operator's scope."""
+        """Determine the account of the page. Raise Refused for a record outside the operator's scope."""
         if page.signed_in is None or not page.is_signed_in:
             return
         services, scope = self._services, page.caller.scope
@@ -150,14 +150,14 @@ class Dashboard:
             raise administration.missing(kind, record_id)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
-        """Word a fault as a page."""
+        """Return the error page of a fault of the HTTP protocol."""
         info = request[INFO]
         info.error = type(fault).__name__
         return responses.fault(fault.status, browsers.language(request.headers.get("Accept-Language", "")), info.id)
 
 
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:
-    """Answer a request, and cancel the work if the browser goes away. A change that has begun is completed (administration.py)."""
+    """Answer a request, and cancel the work if the browser disconnects. A change that has begun is completed (administration.py)."""
     task: asyncio.Future[Response] = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
@@ -171,7 +171,7 @@ async def _while_connected(request: Request, work: Awaitable[Response]) -> Respo
 
 
 def _sign_in_path(page: Page) -> str | None:
-    """Return the page of the sign-in that comes first. None if the session suffices for the route."""
+    """Return the sign-in page that must be passed first, or None if the session suffices for the route."""
     access = page.access
     if access is Access.PUBLIC:
         return None

@@ -1,6 +1,6 @@
-"""Context of one request to a page: who asks, for which account, in which language; and the responses that a page makes.
+"""Context of one request to a page: operator, account and language, and the responses that a page makes.
 
-A view is a template with its values, a form is a handler whose refusal shows a view again with what was typed.
+A view is a template with its values. A form is a handler; if it is refused, it shows a view again with the typed values.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 
 class Access(IntEnum):
-    """Least access to a page. From READER on it is the role in the account concerned; see Role.
+    """Least access that a page requires. From READER on, it is the role in the account of the page (see Role).
 
-    WAITING is a session that waits for the second factor, SIGNED_IN any complete session.
+    WAITING is a session that waits for the second factor. SIGNED_IN is any complete session.
     """
 
     PUBLIC = -2
@@ -85,7 +85,7 @@ MenuLinks = list[dict[str, str | bool]]
 
 
 def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: Callable[[Access], bool], **params: str) -> MenuLinks:
-    """Return the links to pages that the operator may see: path, text, group, and whether it is current, the longest that begins `path`."""
+    """Return the links that the operator may see: path, text, group. `is_current` marks the longest path that is a prefix of `path`."""
     visible = [(template.format(**params), text, group) for template, text, least, group in entries if may_see(least)]
     above = [target for target, _, _ in visible if path == target or (target != "/" and path.startswith(target + "/"))]
     current = max(above, key=len, default=None)
@@ -95,9 +95,9 @@ def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: C
 class Page:
     """Context of one request.
 
-    `account_id` is the account that the page is about: that of the record in its path, else the one that the form was made for, else the
-    one chosen in the session. `has_record` tells whether the path names a record. `is_signed_in`: the session is complete. Pages without
-    a session have neither `operator` nor `session`.
+    `account_id` is the account of the page. This is the account of the record in the path, otherwise the one that the form was made
+    for, otherwise the one chosen in the session. `has_record` is true if the path names a record. `is_signed_in` is true if the session
+    is complete. Without a session, the attributes `operator` and `session` do not exist.
     """
 
     operator: Operator
@@ -130,7 +130,7 @@ class Page:
 
     @property
     def role(self) -> Role | None:
-        """The operator's role in the account of the page; None without an account."""
+        """The operator's role in the account of the page. Without an account, only an administrator has one."""
         if self.account_id is None:
             return Role.ADMINISTRATOR if self.is_signed_in and self.operator.admin else None
         return self.caller.scope.role(self.account_id)
@@ -143,14 +143,14 @@ class Page:
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
 
     def may(self, operation: str, *arguments: str) -> bool:
-        """Report whether the role allows an operation (with these arguments alone), for showing its button."""
+        """Report whether the role allows an operation with just these arguments. Templates use it to show or hide a button."""
         least = administration.least_role(operation, dict.fromkeys(arguments, ""))
         return least is None or (self.role is not None and self.role >= least)
 
     async def perform(self, operation: str, **arguments: Any) -> Any:
-        """Perform an administrative operation; raises Refused.
+        """Perform an administrative operation. Raise Refused if it is refused.
 
-        An operation on a record is performed in the record's account, any other in the account of the page.
+        An operation on a record is performed in the record's account. Any other operation is performed in the account of the page.
         """
         needed, caller = administration.find(operation), self.caller
         is_named = not self._is_bound and any(map(arguments.get, needed.records))
@@ -162,12 +162,12 @@ class Page:
         return await administration.perform(self.services, caller, operation, arguments)
 
     async def bot(self) -> Bot:
-        """Return the bot that the path names; raises `bot_not_found`."""
+        """Return the bot in the path. Raise `bot_not_found` if there is none."""
         bot: Bot = await self.perform("bot.show", bot=self.params["bot"])
         return bot
 
     async def listed(self, operation: str, /, **filters: Any) -> ResultPage[Any]:
-        """Perform an operation that lists. If it refuses the filters of the address, return an empty list and show the refusal above it."""
+        """Perform an operation that returns a list. If it refuses the URL's filters, show the refusal above an empty list."""
         try:
             return await self.perform(operation, **filters)  # type: ignore[no-any-return]
         except Refused as fault:
@@ -177,14 +177,14 @@ class Page:
             return ResultPage([], None)
 
     def part(self, items: Sequence[T], size: int) -> ResultPage[T]:
-        """Return the part of a list that the address names by the place of its first item."""
+        """Return at most `size` items of a list, beginning at the index that the query parameter `after` gives."""
         start = whole_number(self.query.get("after", "")) or 0
         return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
 
     async def form(self, limits: FormLimits | None = None) -> Fields:
-        """Read the submitted form once; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken.
+        """Read the submitted form once. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken.
 
-        A form that was made for another account than that of the record in the path raises `account_not_found`.
+        Raise `account_not_found` if the form was made for another account than the account of the record in the path.
         """
         if self.fields is None:
             limits = (limits or FormLimits()) if self.is_signed_in else UNKNOWN_SENDER
@@ -197,7 +197,7 @@ class Page:
         return self.fields
 
     def require_confirmation(self, operation: str, fields: Fields) -> None:
-        """Check the field `yes` of what cannot be undone; raises `confirmation_needed`. Whom the operation refuses is not asked."""
+        """Raise `confirmation_needed` if the form lacks the field `yes`, unless the operator may not perform the operation anyway."""
         if self.may(operation) and "yes" not in fields:
             raise refusals.confirmation_needed()
 
@@ -205,30 +205,30 @@ class Page:
         return catalogue.text(self.language, key, **values)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
-        """Return a path with parameters. Without a path, the present one with these parameters changed or (None) removed."""
+        """Return a path with query parameters. Without `path`, return the present URL with these parameters changed, or removed if None."""
         if path is not None:
             return with_query(path, changes)
         present = {name: value for name, value in self.query.items() if name not in ("done", "account")}
         return with_query(self.path, {**present, **changes})
 
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> Response:
-        """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
+        """Render a template with the variables of every page: `page`, `t` and the formats. `more` are additional header fields."""
         if (fault := self._refused_filters) is not None and status == 200:
             self.faults, status = faults_of(self.language, fault), 422
             values["fault"] = sentence(self.language, fault)
         return responses.respond(status, environment().get_template(template).render({**self._context(), **values}), more=more)
 
     def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str) -> Response:
-        """Make a response that the browser saves as the file `name`. The name has ASCII letters, digits, "-", "." and "_"."""
+        """Make a response that the browser saves as the file `name`. The name may contain ASCII letters, digits, "-", "." and "_"."""
         return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"')])
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> Response:
-        """Render the error page of a status; `detail` replaces its sentence."""
+        """Render the error page of a status. `detail` replaces the default sentence of the status."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
         return self.render("error.html", status=status, more=more, title=title, sentence=text)
 
     def fail_with(self, fault: Refused) -> Response:
-        """Render the error page of a refusal. Missing records and missing pages read the same."""
+        """Render the error page of a refusal. A missing record and a missing page give the same text."""
         status = status_of(fault)
         return self.fail(status, None if status == 404 else sentence(self.language, fault), _retry(fault))
 
@@ -282,7 +282,7 @@ class Page:
         return self.text("parts.day", weekday=weekday, date=date)
 
     def _zoned(self, time: str, zone: str) -> str:
-        """Name the zone of a time if it is another than the page's."""
+        """Append the name of the zone to a time, if it differs from the page's zone."""
         self.has_times = True
         return time if zone == self.timezone else f"{time} ({zone})"
 
@@ -294,24 +294,24 @@ class Page:
         return links(BOT_TABS, self.path, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> Response:
-        """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
+        """Redirect after a form. `done` is the key, in `done.yaml`, of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
-        """Begin a form of the template. The refused one shows the faults of its fields: by default the one with the request's path."""
+        """Begin a form. A refused one shows its fields' faults. By default, it is the form whose path is the request's."""
         self._is_refused_form = path.partition("?")[0] == self.path if is_refused is None else is_refused
 
     def fault_of(self, name: str) -> str | None:
-        """Return the fault of a field of the form that the template has begun last."""
+        """Return the fault of a field in the form that was begun last, or None."""
         return self.faults.get(name) if self._is_refused_form else None
 
     def take_focus(self) -> bool:
-        """Report whether this is the first field with a fault on the page."""
+        """Return True at the first call for a page, then False. Only the first field with a fault thus gets the focus."""
         is_first, self._has_focus = not self._has_focus, True
         return is_first
 
     def start_session(self, begun: NewSession, path: str, done: str | None = None) -> Response:
-        """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""
+        """Redirect with the cookie of a new session. If the session waits for the second factor, redirect to the page that asks for it."""
         path = with_query(local(path), {"done": done})
         if not begun.session.verified:
             path = with_query(CODE_PATH, {"next": path if path != HOME_PATH else None})
@@ -327,7 +327,7 @@ class Page:
         return put_cookie(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, sessions.SHOWN_ONCE_MS // 1000)
 
     async def show_secrets(self) -> Response:
-        """Show the secrets of the form before, and delete them from the browser."""
+        """Show the secrets of the preceding form, and delete their cookie from the browser."""
         sealed = self.request.cookies.get(responses.cookie_name(self._public_url, _SHOWN_COOKIE), "")
         content = await sessions.take_to_show(self.services, self.session.id, sealed)
         shown = self.render("shown.html", **content) if content else self.render("shown_gone.html", status=410)
@@ -343,7 +343,7 @@ _STATUSES |= dict.fromkeys(("service_stopping", "store_unavailable", "unexpected
 
 
 def status_of(fault: Refused) -> int:
-    """Return the HTTP status of a refusal. 422 for one about the values of a form."""
+    """Return the HTTP status of a refusal. It is 422 for a refusal of the values of a form."""
     if fault.code in _STATUSES:
         return _STATUSES[fault.code]
     if "retry_after" in fault.facts:
@@ -361,7 +361,7 @@ Submit = Callable[[Page, Fields], Awaitable[Response]]
 
 
 class View:
-    """A page. `values` are those of its template; its second argument are the fields of a form that is shown again, else none."""
+    """A page, made of a template and its values. `values` is a function of the page and of the fields of a form that is shown again."""
 
     def __init__(self, template: str, values: Values, codes: Container[str] = ()) -> None:
         self.template = template
@@ -372,9 +372,10 @@ class View:
         return page.render(self.template, **{**await self.values(page, typed), **more})
 
     async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
-        """Show the page again with a refusal and with what was typed. Re-raise refusals about a permission or a missing record.
+        """Show the page again with a refusal and the typed values. Re-raise refusals about a permission or a missing record.
 
-        The form has the new version of what somebody else has changed meanwhile, so that sending it once more is a decision.
+        If somebody else has changed the values meanwhile, the form contains their new version. Sending it again then overwrites
+        them.
         """
         status = 422 if refusal.code in self._codes else status_of(refusal)
         if status not in (409, 422, 429):
@@ -385,12 +386,12 @@ class View:
 
 
 def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:
-    """Make a view of the function that returns its values. `codes` are refusals shown in it although they name a missing record."""
+    """Make a view of the function that returns its values. Refusals in `codes` are shown in it although they are about a missing record."""
     return lambda values: View(template, values, codes)
 
 
 def form(shown: View | None = None) -> Callable[[Submit], Handler]:
-    """Make a handler of a function of the submitted fields. A refusal is shown in `shown`, without it on an error page."""
+    """Make a handler of a function of the submitted fields. A refusal is shown in the view `shown`, or on an error page if it is None."""
 
     def handler_of(submit: Submit) -> Handler:
         async def handle(page: Page) -> Response:
@@ -408,9 +409,9 @@ def form(shown: View | None = None) -> Callable[[Submit], Handler]:
 
 
 def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
-    """Make a handler that performs an operation on records of the path.
+    """Make a handler that performs an operation on the records in the path.
 
-    It redirects to a path made of the same parameters and of `result`, which is what the operation returned.
+    Then it redirects to the path `to`, whose placeholders are the parameters of the path and `result`, the value of the operation.
     """
 
     @form(shown)

@@ -1,4 +1,4 @@
-"""Requests and appointments on pages. The bots' names, the people in charge, and the forms that change a record."""
+"""Requests and appointments on pages: names of bots, possible assignees, and the forms that change a record."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -30,14 +30,14 @@ async def bots_of(page: Page) -> Mapping[str, Bot]:
 
 
 async def people(page: Page) -> list[tuple[str, str]]:
-    """Return the operators who may be put in charge. E-mail addresses with names, the signed-in operator first."""
+    """Return the operators who can be assigned to a record, as pairs of e-mail address and name. The signed-in operator comes first."""
     me, assignees = page.operator.email, await page.perform("inbox.assignees", account=page.account_id)
     others = [(operator.email, operator.name or operator.email) for operator in assignees if operator.email != me]
     return [(me, page.text("records.me")), *others]
 
 
 async def change(page: Page, fields: Fields) -> None:
-    """Change the request or appointment that a form names; raises Refused."""
+    """Change the request or appointment that a form names. Raise Refused if the change is refused."""
     # An empty note adds none; the command line removes them.
     given = {name: fields.text(name) for name in FIELDS if name in fields and (name != "note" or fields.text(name))}
     if fields.text("kind") != "appointment":
@@ -56,7 +56,7 @@ async def change(page: Page, fields: Fields) -> None:
 
 
 async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem] = ()) -> dict[str, Any]:
-    """Return what the templates of records need; `items` are those to decide on, `typed` the fields of a refused form."""
+    """Return the values that the templates of records need. `items` are the records to decide on, `typed` the fields of a refused form."""
     may_edit, bots = page.account_id is not None and page.may("request.set"), await bots_of(page)
     return {
         "bots": bots,
@@ -73,7 +73,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
 
 
 async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMessage], int | None]:
-    """Find the reply of one of the roles that the address names. Return messages of its conversation, and its index; raises Refused."""
+    """Return messages around the one in the URL, and its index, which is None if it has none of `roles`. Raise Refused."""
     conversation, message = page.query.get("conversation", ""), page.query["message"]
     shown: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
     if shown.view.conversation.chatbot_id != bot.id:

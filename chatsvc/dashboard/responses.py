@@ -29,7 +29,7 @@ _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
 def respond(status: int, body: str | bytes | AsyncIterator[bytes], kind: str = HTML, more: Iterable[tuple[str, str]] = ()) -> Response:
-    """Make a response that no cache stores; characters of a text that HTML forbids become U+FFFD."""
+    """Make a response that no cache stores. Characters that HTML forbids are replaced with U+FFFD."""
     if isinstance(body, str):
         body = _FORBIDDEN.sub("\ufffd", body).encode("utf-8", "replace")
     return Response(status=status, body=body, headers=[("Content-Type", kind), *HEADERS, *more])
@@ -53,19 +53,19 @@ def fault(status: int, language: str, request_id: str = "") -> Response:
 
 
 def local(path: str | None, otherwise: str = "/") -> str:
-    """Return a path of this service, else `otherwise`: no redirect leads to another host."""
+    """Return `path` if it belongs to this service, otherwise `otherwise`, so that no redirect leads to another host."""
     return path if path is not None and len(path) <= 2000 and _LOCAL.fullmatch(path) else otherwise
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
-    """Append parameters to a path, without those that are None or empty."""
+    """Append query parameters to a path. Parameters that are None or empty are left out."""
     query = urlencode({name: str(value) for name, value in values.items() if value is not None and value != ""})
     path, mark, fragment = path.partition("#")
     return f"{path}{'&' if '?' in path else '?'}{query}{mark}{fragment}" if query else path + mark + fragment
 
 
 def cookie_name(public_url: str, base: str = SESSION_COOKIE) -> str:
-    """Return a cookie's name; browsers accept the prefix for secure cookies of the host alone."""
+    """Return the full name of a cookie. Over https it has the prefix with which browsers accept secure cookies of this host alone."""
     return f"__Host-{base}" if public_url.startswith("https://") else base
 
 

@@ -1,4 +1,4 @@
-"""All pages and forms of the dashboard: path, who may see it, and the handlers."""
+"""Routes of the dashboard: the path of each page and form, its least access, and its handlers."""
 
 from typing import NamedTuple
 
@@ -28,9 +28,9 @@ from chatsvc.dashboard.pages import (
 
 
 class Route(NamedTuple):
-    """A route. A parameter named after a kind of record (`{bot}`) decides the account, and the page is 404 outside the scope.
+    """A route. A parameter that names a record (such as `{bot}`) determines the account. Outside the operator's scope, the page is 404.
 
-    `access` decides who sees the page. What a form may change is decided by its operation, which records a refusal for `audit`.
+    `access` is the least access to see the page. The operation of a form has its own check, whose refusal is recorded in the audit log.
     """
 
     template: str

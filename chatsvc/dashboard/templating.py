@@ -1,4 +1,4 @@
-"""Jinja2 environment of the dashboard: templates of the package, escaped, with undefined names as errors."""
+"""Jinja2 environment of the dashboard. Values are escaped, and an undefined name raises an error."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def environment() -> Environment:
 
 @cache
 def _zones() -> list[str]:
-    """List the time zones that are named after a place."""
+    """Return the time zones that are named after a place."""
     return sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/", "US/")))
 
 
 def qr_code(text: str) -> str:
-    """Draw a text for authenticator apps as a QR code in SVG, black on white in both colour schemes."""
+    """Return a QR code of a text for authenticator apps, as SVG. It is black on white in both colour schemes."""
     # Imported here: it is shown once for an operator, if at all.
     import segno
     from markupsafe import Markup
@@ -69,12 +69,12 @@ def qr_code(text: str) -> str:
 
 
 def load() -> None:
-    """Read templates and texts; takes some tenths of a second."""
+    """Load all templates and texts, which takes some tenths of a second."""
     environment()
     translations.texts()
 
 
 def _without_rules(text: str) -> str:
-    """Return a text without the lines under the heads of its tables, whose cells stand beside each other."""
+    """Return a plain text. Rules below table headings are removed, and the cells of a row are separated by "·"."""
     rows = (row for row in text.split("\n") if not ("|" in row and TABLE_RULE.fullmatch(row)))
     return "\n".join(" · ".join(map(str.strip, row.strip("| \t\r").split("|"))) if "|" in row else row for row in rows)

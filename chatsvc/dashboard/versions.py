@@ -1,4 +1,4 @@
-"""Version of a form's values: a page that is older than what it changes says so and shows both, and overwrites nothing unseen."""
+"""Version of the values of a form, to detect concurrent changes. An outdated form shows both values and overwrites nothing unseen."""
 
 import hashlib
 import json
@@ -9,14 +9,14 @@ from chatsvc.domain import refusals
 
 
 def version_of(values: Mapping[str, object]) -> str:
-    """Return a digest of each value, for the hidden field `version` of a form."""
+    """Return one text with a digest of each value. It is the hidden field `version` of a form."""
     return ",".join(f"{name}:{_digest(value)}" for name, value in values.items())
 
 
 def check_version(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> None:
     """Raise `fields_changed`, with the current texts, if somebody has changed typed fields since the form was shown.
 
-    A field whose typed value is the current one is no conflict. A form without a version has none.
+    There is no conflict if the typed value equals the current one, or if the form has no version.
     """
     digests = dict(re.findall(r"([^:,]+):(\w+)", version))
     changed = {

@@ -1,4 +1,4 @@
-"""Sentences of pages: refusals, findings of an examination, visitors, and reasons of a search."""
+"""Sentences of pages: refusals, findings of an examination, names of visitors, and the reasons of search results."""
 
 import re
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ _NAMES = {"message_credits": "credits", "closed": "from", "suggestions": "sugges
 
 
 def faults_of(language: str, refusal: Refused) -> dict[str, str]:
-    """Return the sentences of a refusal by the fields of its form."""
+    """Return the sentences of a refusal, by the name of the form field that each is about."""
     facts: Any = refusal.facts
     match refusal.code:
         case "several":
@@ -64,7 +64,7 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
 
 
 def _field(path: str) -> str:
-    """Name the field of a form for the path of a value: `name_1` for `forms.quote.fields.1.name`, `tr` for `texts.bye.tr`."""
+    """Return the form field of a value's path: `name_1` for `forms.quote.fields.1.name`, `tr` for `texts.bye.tr`."""
     first, *rest = path.split(".")
     if first == "forms":
         row = re.search(r"\.(\d+)(?:\.([a-z_]+(?:\.[a-z_]+)*))?", path)
@@ -73,7 +73,7 @@ def _field(path: str) -> str:
 
 
 def sentence(language: str, refusal: Refused) -> str:
-    """Word a refusal; fields and roles are named as the page does."""
+    """Return the sentence of a refusal. Fields and roles have the same names as on the page."""
     facts: Any = refusal.facts
     values = {name: _named(language, _SECTIONS[name], value) if name in _SECTIONS else value for name, value in facts.items()}
     if isinstance(faults := facts.get("faults"), list):
@@ -86,7 +86,7 @@ def sentence(language: str, refusal: Refused) -> str:
 
 
 def fault_line(language: str, fault: Any, file: str = "") -> str:
-    """Word one fault of files, of an entry or of settings, with its place, or one of several refusals. A text stays as it is."""
+    """Return one line about a fault of a file, an entry or a setting, with its place. Return a text unchanged."""
     if not isinstance(fault, dict):
         return str(fault)
     if fault.keys() == {"code", "facts"}:
@@ -102,20 +102,20 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
 
 
 def _path(language: str, path: str) -> str:
-    """Name a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`; places count from 1."""
+    """Return the name of a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`. Indexes are shown from 1."""
     first, *rest = path.split(".")
     return " › ".join([catalogue.name_of(language, "fields", first), *(str(int(part) + 1) if part.isdigit() else part for part in rest)])
 
 
 def _named(language: str, section: str, value: object) -> object:
-    """Translate a name, or a list of them; one without a translation stays."""
+    """Translate a name or a list of names. Return a name without a translation unchanged."""
     if isinstance(value, list):
         return [_named(language, section, name) for name in value]
     return catalogue.name_of(language, section, value) if isinstance(value, str) else value
 
 
 def finding(language: str, finding: Finding) -> dict[str, Any]:
-    """Word a finding of an examination: its name, state, sentence and remedy, which is None if all is well."""
+    """Return a finding of an examination as texts: name, state, sentence and remedy. The remedy is None if all is well."""
     facts = {name: _fact(language, name, value) for name, value in finding.facts.items()}
     name = catalogue.text(language, f"doctor.name_{finding.name.lower().replace(' ', '_')}")
     remedy = None if finding.state == "ok" else catalogue.text(language, f"doctor.remedy_{finding.code}", **facts)
@@ -124,7 +124,7 @@ def finding(language: str, finding: Finding) -> dict[str, Any]:
 
 
 def _fact(language: str, name: str, value: object) -> object:
-    """Write a fact. A size gets its unit, counts their purposes; other numbers stay as they are (a port has no separators)."""
+    """Return a fact as text. A size gets its unit, and counts get their purposes. Other numbers get no separators, as they may be ports."""
     if name == "free" and isinstance(value, int):
         return formats.size(value, language)
     if isinstance(value, dict):
@@ -133,19 +133,19 @@ def _fact(language: str, name: str, value: object) -> object:
 
 
 def visitor(language: str, conversation: Conversation) -> str:
-    """Return a visitor's name, else the e-mail address, else a short label. It has the end of the user_id."""
+    """Return a visitor's name, otherwise the e-mail address, otherwise a short label with the end of the `user_id`."""
     user_id = conversation.user_id
     label = user_id if len(user_id) <= 16 else user_id[-4:].upper()
     return conversation.visitor_name or conversation.visitor_email or catalogue.text(language, "conversations.visitor_id", id=label)
 
 
 def reasons(language: str, lines: Iterable[str]) -> str:
-    """Word the reasons for which a search found an entry, with commas between them."""
+    """Return the reasons why a search found an entry, as text separated by commas."""
     return ", ".join(_reason(language, line) for line in lines)
 
 
 def _reason(language: str, line: str) -> str:
-    """Word one of `word = word`, `word ~ word`, `word -> word (concept)`, `word (answer)`, `(about: topics)`; return any other as it is."""
+    """Translate a reason: `a = b`, `a ~ b`, `a -> b (concept)`, `a (answer)`, `(about: topics)`. Return any other unchanged."""
     for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
         term, separated, rest = line.partition(separator)
         if term and separated:

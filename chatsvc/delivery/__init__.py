@@ -1,1 +1,1 @@
-"""The queue that sends what waits in the store: events to webhooks, and replies to messaging platforms."""
+"""Queues that send pending deliveries from the store: events to webhooks, and replies to messaging platforms."""

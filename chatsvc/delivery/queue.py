@@ -1,7 +1,7 @@
-"""Queue of deliveries: finds what is due in the store, marks it, has it sent, and writes the outcomes.
+"""Queue of deliveries. It finds due deliveries in the store, marks them, sends them and writes the outcomes.
 
-Deliveries of one receiver form a lane. What is in flight is marked in the store before it is sent, so that nothing is sent twice; the
-outcome is written in the transaction that marks the next deliveries of the lane. Only what is in flight is in memory.
+The deliveries to one receiver form a lane. A delivery is marked in the store before it is sent, so that nothing is sent twice. The outcome
+is written in the transaction that marks the next deliveries of the lane. Only deliveries in flight are in memory.
 """
 
 import asyncio
@@ -23,9 +23,10 @@ Item = TypeVar("Item")
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt. `code` is counted, `write` writes it to the store, and `then` is called when that is done.
+    """Outcome of an attempt. `code` is counted. `write` writes the outcome to the store, and afterwards `then` is called.
 
-    is_answered: whether the receiver was reached. pause_s: how long nothing is sent to it; with `conversation`, nothing to that one.
+    `is_answered` is true if the receiver was reached. For `pause_s` seconds nothing more is sent to the receiver; if `conversation` is
+    not None, only the deliveries of that conversation pause.
     """
 
     code: str | None
@@ -38,10 +39,11 @@ class Outcome(NamedTuple):
 
 @dataclass(eq=False)
 class Lane:
-    """Deliveries to one receiver, `in_flight` of them at present.
+    """Deliveries to one receiver. `in_flight` is the number of those that are being sent.
 
-    held: paused conversations with the loop time at which each continues. paused_until: loop time until which nothing is sent.
-    outcomes: not written to the store yet. more: whether deliveries may be due. silences: attempts in a row without an answer.
+    `held` maps each paused conversation to the loop time at which it continues. Until the loop time `paused_until`, nothing is sent.
+    `outcomes` are not written yet. `more` is true if deliveries may be due. `silences` counts the last attempts in a row without an
+    answer.
     """
 
     name: str
@@ -54,7 +56,7 @@ class Lane:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wait_s(self, now: float) -> float | None:
-        """Forget the pauses that have ended. Return the seconds until the next one ends, None where nothing is held up."""
+        """Remove the pauses that have ended. Return the seconds until the next pause ends, or None if there is no pause."""
         ended = [conversation for conversation, until in self.held.items() if until <= now]
         for conversation in ended:
             del self.held[conversation]
@@ -64,11 +66,11 @@ class Lane:
 
 
 class DeliveryQueue(ABC, Generic[Row, Item]):
-    """Sends the deliveries of one kind. Before start() and after close() it sends only what a person asked for.
+    """Queue that sends the deliveries of one kind. Before start() and after close() it sends only deliveries that a person requests.
 
-    A delivery holds a connection, and with it a file descriptor: for milliseconds if the receiver answers, for the whole time-out if not.
-    The first delivery in flight of a lane takes one of `slots`, further ones take those of `further_slots`: receivers that die with a
-    backlog leave room for the others. Lanes whose receiver was silent the last time have slots of their own.
+    A delivery uses a connection, and with it a file descriptor, for milliseconds if the receiver answers, and for the whole time-out if
+    not. The first delivery in flight of a lane takes one of `slots`; further ones take one of `further_slots`. A dead receiver with
+    many deliveries thus leaves slots for others. Lanes whose receiver did not answer the last attempt use `silent_slots` instead.
     """
 
     slots, further_slots, silent_slots = 256, 128, 128
@@ -91,55 +93,55 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     @abstractmethod
     async def settle_interrupted(self) -> int:
-        """Write an outcome for deliveries that were in flight when their process ended. Return their number."""
+        """Write an outcome for deliveries that were in flight when their process ended. Return the number of these deliveries."""
 
     @abstractmethod
     async def waiting(self) -> Iterable[str]:
-        """List the lanes in which something is due."""
+        """Return the names of the lanes with due deliveries."""
 
     @abstractmethod
     def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[Row]:
-        """Read at most `room` due deliveries, leaving out those of the conversations in `held`."""
+        """Read at most `room` due deliveries of a lane. Leave out the conversations in `held`."""
 
     @abstractmethod
     def mark(self, connection: Connection, rows: list[Row]) -> list[Item]:
-        """Mark what is due as in flight. Return what is to be sent: less if something could only be settled."""
+        """Mark due deliveries as in flight, and return those to send. Deliveries that cannot be sent are settled at once."""
 
     @abstractmethod
     async def send(self, item: Item) -> Outcome:
-        """Make one attempt."""
+        """Make one attempt to send a delivery, and return its outcome."""
 
     @abstractmethod
     def broken(self, item: Item) -> Outcome:
-        """Return the outcome of an attempt that ended with an unexpected fault."""
+        """Return the outcome of an attempt that raised an unexpected exception."""
 
     @abstractmethod
     def most(self, lane: str) -> int:
-        """Return how many deliveries of a lane may be in flight."""
+        """Return how many deliveries of a lane may be in flight at the same time."""
 
     async def is_ready(self, lane: str) -> bool:
-        """Report whether the receiver takes anything at the moment. Another one may have other pauses."""
+        """Report whether the receiver of a lane accepts deliveries at the moment. Subclasses may override it."""
         del lane
         return True
 
     async def start(self) -> None:
-        """Settle what the end of a process interrupted, and send from then on what its lanes are woken for."""
+        """Settle the deliveries that the end of a process interrupted. From then on, send deliveries when their lanes are woken."""
         await self.interrupt()
         self.is_running = True  # interrupt() would take earlier attempts for interrupted
 
     async def interrupt(self) -> None:
-        """Settle what the end of a process interrupted."""
+        """Settle the deliveries that the end of a process interrupted, and log their number."""
         count = await self.settle_interrupted()
         if count:
             log.warning(self.interrupted, count)
 
     async def look(self) -> None:
-        """Wake the lanes in which something is due."""
+        """Wake the lanes with due deliveries."""
         for lane in await self.waiting():
             self.wake(lane)
 
     def wake(self, name: str) -> None:
-        """Let a lane look for deliveries."""
+        """Make a lane look for due deliveries."""
         if self.stopping or not self.is_running:
             return
         lane = self._lanes.get(name)
@@ -150,7 +152,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         lane.changed.set()
 
     def forget_pauses(self, name: str) -> None:
-        """Let a lane send at once: it has another receiver."""
+        """Remove all pauses of a lane, because its receiver has changed."""
         if (lane := self._lanes.get(name)) is not None:
             lane.held, lane.paused_until, lane.silences = {}, 0.0, 0
 
@@ -172,7 +174,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
                 return
 
     async def _take(self, lane: Lane) -> list[asyncio.Semaphore]:
-        """Take as many slots as the lane may have now. Wait for one, in the order of asking, if it has nothing else to do."""
+        """Take as many slots as the lane may have now. If the lane has nothing else to do, wait for one in the order of arrival."""
         taken = list[asyncio.Semaphore]()
         if not lane.more or self.stopping:
             return taken
@@ -194,7 +196,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         return taken
 
     async def _advance(self, lane: Lane, slots: list[asyncio.Semaphore]) -> None:
-        """Write outcomes and mark new deliveries in one transaction, then start them."""
+        """Write outcomes and mark new deliveries in one transaction, then start to send these deliveries."""
         outcomes, lane.outcomes = lane.outcomes, []
         room = len(slots)
         if room:
@@ -246,7 +248,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
             lane.changed.set()
 
     async def attempt(self, lane: str, item: Item) -> Outcome:
-        """Make one attempt; every failure is an outcome."""
+        """Make one attempt to send a delivery. Return its outcome, also if the attempt raised an exception."""
         try:
             outcome = await self.send(item)
         except Exception:
@@ -258,11 +260,11 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         return outcome
 
     async def write(self, outcome: Outcome) -> None:
-        """Write the outcome of an attempt that a person asked for."""
+        """Write the outcome of an attempt that a person requested."""
         await until_written(lambda: self.db.write(outcome.write), lambda: self.stopping, "deliveries")
 
     async def close(self) -> None:
-        """Finish deliveries in flight; start none."""
+        """Wait for the deliveries in flight, and start no new ones."""
         self.stopping = True
         for lane in self._lanes.values():
             lane.changed.set()

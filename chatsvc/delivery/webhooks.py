@@ -1,4 +1,4 @@
-"""Delivery of webhook events (help/webhooks.md): builds, signs and posts them, a lane for each bot."""
+"""Delivery of webhook events (help/webhooks.md), with a lane for each bot. It builds, signs and posts them."""
 
 import json
 import logging
@@ -21,9 +21,9 @@ AT_ONCE = 32  # deliveries of a bot once its receiver has answered; one until th
 
 
 class WebhookQueue(DeliveryQueue[Event, Sending]):
-    """Sends pending events; `plans` are those that have webhooks.
+    """Queue that sends pending webhook events. `plans` are the plans that include webhooks.
 
-    `secret` opens the signing keys. sends_mail: whether operators who want it are mailed about failed deliveries.
+    `secret` decrypts the signing keys. If `sends_mail` is true, failed deliveries are mailed to the operators who want it.
     """
 
     # A failed handshake costs far more than a delivery, and a receiver that just restarts misses fewer events.
@@ -51,7 +51,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         return Terms(self._plans, self.sign, self.db.node)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
-        """Build the bytes of a delivery and their signature; raises UnusableKey."""
+        """Return the body of a delivery and its signature. Raise UnusableKey if the signing key cannot be decrypted."""
         try:
             key = unseal(self._secret, SIGNING_KEYS, webhook.sealed_key, row_name("webhooks", webhook.bot_id))
         except Unsealable as fault:
@@ -98,7 +98,7 @@ class WebhookQueue(DeliveryQueue[Event, Sending]):
         return Outcome(result.error or "delivered", write, is_answered=result.status_code is not None)
 
     async def deliver(self, sending: Sending) -> None:
-        """Make one attempt that a person asked for, and record its outcome."""
+        """Make one attempt that a person requested, and record its outcome."""
         await self.write(await self.attempt(sending.bot_id, sending))
         # An event may have waited for this attempt.
         self.wake(sending.bot_id)

@@ -1,1 +1,1 @@
-"""Metrics for Prometheus, on a listener of their own. Imported only where the configuration asks for it."""
+"""Metrics for Prometheus, on a listener of their own. This package is imported only if the configuration enables metrics."""

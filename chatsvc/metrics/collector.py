@@ -1,4 +1,4 @@
-"""Metric families for Prometheus, made from the service's counters at each scrape, and their listener: GET /metrics on its own port."""
+"""Metric families for Prometheus, made from the service's counters at each scrape. A listener serves GET /metrics on its own port."""
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ PATH = "/metrics"
 
 
 class Family(NamedTuple):
-    """Declaration of a metric family: kind, name without the kind's suffix, description, labels."""
+    """Declaration of a metric family: its kind, its name without the suffix of the kind, its description and its labels."""
 
     kind: Literal["counter", "gauge", "histogram", "info"]
     name: str
@@ -63,7 +63,7 @@ FAMILIES = [declared for declared in list(globals().values()) if isinstance(decl
 
 
 class Exposition(Collector):
-    """The text of a scrape, and the collector of what is in it. The last readings of the store are absent after a failed one."""
+    """Collector of the metrics, and the text of a scrape. If the store cannot be read, the metrics from the store are left out."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -74,7 +74,7 @@ class Exposition(Collector):
         PlatformCollector(registry=self._registry)
 
     async def text(self) -> bytes:
-        """Return all current metrics, without those of the store when it cannot answer."""
+        """Return all current metrics. Leave out the metrics from the store if it cannot answer."""
         try:
             events = await outstanding(self._services.db)
             counts = await mails.queued(self._services.db), len(await nodes.find_all(self._services))
@@ -84,7 +84,7 @@ class Exposition(Collector):
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """See Collector."""
+        """Yield the metrics; see Collector."""
         yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
         if self._services.node is not None:
             yield InfoMetricFamily(NODE.name, NODE.text, {"id": self._services.node.id})
@@ -140,7 +140,7 @@ def _sum(histograms: Sequence[Histogram]) -> Histogram:
 
 
 class MetricsListener:
-    """HTTP server of the metrics; `port` is the one really bound."""
+    """HTTP server of the metrics. `port` is the port that was bound."""
 
     def __init__(self, exposition: Exposition) -> None:
         self._exposition = exposition
@@ -149,7 +149,7 @@ class MetricsListener:
 
     @classmethod
     async def open(cls, exposition: Exposition, host: str, port: int) -> Self:
-        """Begin to listen; raises CommandError where the address cannot be used."""
+        """Begin to listen. Raise CommandError if the address cannot be used."""
         listener = cls(exposition)
         await listener._runner.setup()
         try:

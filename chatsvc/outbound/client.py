@@ -1,7 +1,7 @@
 """Sessions of aiohttp's client, one for each purpose of the egress ledger.
 
-The ledger and the address guard hold where sockets are opened: a literal address passes no resolver, and only there every address is
-seen. The environment has no effect (proxies, netrc), cookies are dropped, no redirect is followed, and nothing is decompressed.
+The ledger and the address guard check each socket when it is opened, because an address in a URL is never passed to a resolver. The
+environment has no effect (proxies, netrc), cookies are dropped, no redirect is followed, and nothing is decompressed.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ NOT_OPENED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aioh
 
 
 class AddressRefused(OSError):
-    """Refusal of an address by the guard. An OSError, as it is raised where sockets are opened."""
+    """Refusal of an address by the guard. It is an OSError because it is raised where sockets are opened."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "refused address")
@@ -49,7 +49,7 @@ class AddressRefused(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Rules against SSRF and DNS rebinding for addresses that customers choose, and their name resolver. `plain`: http is accepted."""
+    """Rules against SSRF and DNS rebinding for URLs that customers choose, and a name resolver. `plain` permits http."""
 
     own: Own
     allowed: Networks
@@ -57,11 +57,11 @@ class Guard:
     plain: bool = False
 
     def target(self, url: str) -> Target:
-        """Check a URL without a name lookup; raises TargetRefused."""
+        """Check a URL without a name lookup. Raise TargetRefused if the rules forbid it."""
         return check_url(url, self.own, self.allowed, plain=self.plain)
 
     async def check(self, url: str, egress: Egress) -> Target:
-        """Check a URL that is to be set. Its name is looked up unless `egress: none` forbids it. Raises TargetRefused."""
+        """Check a URL for a setting. Look up its name, unless `egress: none` forbids this. Raise TargetRefused."""
         target = self.target(url)
         if egress.allowed:
             try:
@@ -71,7 +71,7 @@ class Guard:
         return target
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """Look up a name and check each of its addresses; raises TargetRefused and LookupFailed."""
+        """Look up a name and return its addresses. Raise LookupFailed, or TargetRefused if one of the addresses is forbidden."""
         target = check_url(f"{'http' if port == 80 else 'https'}://{host}:{port}/", self.own, self.allowed, plain=True)
         return [str(address) for address in await self._look_up(target)]
 
@@ -86,7 +86,7 @@ class Guard:
 
 
 class _Resolver(AbstractResolver):
-    """Looks up names in threads of their own, so that a dead name server delays nobody else."""
+    """Resolver of aiohttp that looks up names in threads of its own. A dead name server thus delays nothing else."""
 
     def __init__(self, egress: Egress, purpose: str, guard: Guard | None) -> None:
         self._egress, self._purpose, self._guard = egress, purpose, guard
@@ -99,7 +99,7 @@ class _Resolver(AbstractResolver):
         return [ResolveResult(hostname=host, host=each, port=port, family=0, proto=0, flags=0) for each in addresses]
 
     async def close(self) -> None:
-        """Do nothing: a lookup in flight ends by itself."""
+        """Do nothing, because a pending lookup ends by itself."""
 
 
 def _open_socket(egress: Egress, purpose: str, guard: Guard | None, info: aiohttp.AddrInfoType) -> socket.socket:
@@ -117,7 +117,7 @@ _transport: ContextVar[asyncio.Transport | None] = ContextVar("transport", defau
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Notes the transport of the request that is being sent."""
+    """Connector that remembers the transport of the request that is being sent."""
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         connection = await super().connect(*args, **kwargs)
@@ -128,7 +128,7 @@ class _Connector(aiohttp.TCPConnector):
 def open_session(
     egress: Egress, purpose: str, tls: ssl.SSLContext, *, guard: Guard | None = None, idle_s: float | None = None
 ) -> aiohttp.ClientSession:
-    """Open a session; needs an event loop. Connections are reused when they have been idle for `idle_s` seconds, never if it is None."""
+    """Open a session; needs an event loop. Idle connections are reused for `idle_s` seconds, or never if it is None."""
     return aiohttp.ClientSession(
         connector=_Connector(
             limit=0,
@@ -149,7 +149,7 @@ def open_session(
 
 
 class Answer(NamedTuple):
-    """An HTTP answer; `whole` is False if its body is longer than was to be read."""
+    """An HTTP response. `whole` is False if the body is longer than the limit for reading it."""
 
     status: int
     headers: Mapping[str, str]
@@ -161,9 +161,9 @@ class Answer(NamedTuple):
 async def request(
     session: aiohttp.ClientSession, method: str, url: str | Target, headers: Mapping[str, str], body: bytes | None = None, **options: Any
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """Send a request and yield its answer, whose body is still to be read. Raises one of FAULTS. A target goes out as it was checked.
+    """Send a request and yield its response, whose body is not read yet. Raise one of FAULTS. The URL of a `Target` is sent unchanged.
 
-    A connection that is not kept is closed at once: aiohttp would wait 30 s for the peer's end of TLS, and hold the socket.
+    A connection that is not reused is closed at once. Otherwise aiohttp would wait 30 s for the peer to end TLS, and occupy the socket.
     """
     _transport.set(None)
     address = URL(url.url, encoded=True) if isinstance(url, Target) else url
@@ -179,7 +179,7 @@ async def request(
 
 
 async def read(response: aiohttp.ClientResponse, body: bytearray, most_bytes: int) -> bool:
-    """Append the body of an answer up to a limit. Report whether it is whole."""
+    """Append the body of a response to `body`, up to a limit. Report whether the body was complete."""
     async for piece in response.content.iter_any():
         body += piece
         if len(body) > most_bytes:
@@ -198,7 +198,7 @@ async def exchange(
     most_bytes: int,
     timeout_s: float | None = None,
 ) -> Answer:
-    """Send a request; return its answer with at most `most_bytes` of the body. Raises one of FAULTS."""
+    """Send a request and return its response with at most `most_bytes` of the body. Raise one of FAULTS."""
     content = bytearray()
     async with asyncio.timeout(timeout_s), request(session, method, url, {"User-Agent": USER_AGENT, **headers}, body) as response:
         is_whole = await read(response, content, most_bytes)
@@ -206,12 +206,12 @@ async def exchange(
 
 
 def cause_of(fault: Exception) -> BaseException:
-    """Return the system's own error of a connection that could not be opened, or the fault itself. Its text names no address."""
+    """Return the system's error if a connection could not be opened, otherwise the exception. Its text contains no address."""
     return fault.os_error if isinstance(fault, aiohttp.ClientConnectorError) else fault
 
 
 def reason_of(fault: Exception) -> str:
-    """Return the code of a request without an answer. The exception's text is not used: it may quote the receiver or the address."""
+    """Return an error code for a request without a response. The exception's text is not used because it may contain the address."""
     cause = cause_of(fault) if isinstance(fault, aiohttp.ClientConnectorError) else fault.__cause__
     if isinstance(fault, EgressRefused):
         return "egress_refused"

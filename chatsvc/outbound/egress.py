@@ -1,7 +1,7 @@
 """Egress ledger and TLS context of outbound connections.
 
-The ledger counts connections by purpose, and refuses them where the configuration says `egress: none`. The TLS context trusts the
-system's root certificates and, where given, further ones.
+The ledger counts connections by purpose, and refuses them if the configuration has `egress: none`. The TLS context trusts the system's root
+certificates and, if configured, further ones.
 """
 
 import errno
@@ -25,14 +25,14 @@ _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d+")
 
 
 class EgressRefused(OSError):
-    """Refusal of a connection by `egress: none`. An OSError, as it is raised where sockets are opened."""
+    """Refusal of a connection by `egress: none`. It is an OSError because it is raised where sockets are opened."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "egress: none")
 
 
 class Egress:
-    """Ledger of one process; `allowed` is False for `egress: none`. `opened` and `refused` count connections by purpose."""
+    """Ledger of one process. `allowed` is False for `egress: none`. `opened` and `refused` count connections by purpose."""
 
     def __init__(self, *, allowed: bool = True) -> None:
         self.allowed = allowed
@@ -40,19 +40,19 @@ class Egress:
         self.refused = Counter(dict.fromkeys(PURPOSES, 0))
 
     def check(self, purpose: str) -> None:
-        """Permit a name lookup, or raise EgressRefused and count it."""
+        """Permit a name lookup. If it is forbidden, count this and raise EgressRefused."""
         if not self.allowed:
             self.refused[purpose] += 1
             raise EgressRefused
 
     def open(self, purpose: str) -> None:
-        """Count a new socket, or raise EgressRefused."""
+        """Count a new socket. If it is forbidden, count this and raise EgressRefused."""
         self.check(purpose)
         self.opened[purpose] += 1
 
 
 def bundle() -> Path | None:
-    """Find the file of the system's root certificates."""
+    """Return the path of the system's root certificates, or None if there is none."""
     return next((path for path in (Path(ssl.get_default_verify_paths().openssl_cafile), *map(Path, BUNDLES)) if path.is_file()), None)
 
 

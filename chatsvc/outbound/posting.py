@@ -1,6 +1,6 @@
-"""Clients of the messaging platforms' servers. Their faults tell whether a message was surely not sent, or nobody knows.
+"""Clients of the messaging platforms' servers. Their exceptions distinguish messages that were surely not sent from uncertain ones.
 
-A platform's token may stand in the address, so no text of a fault repeats an address or a header.
+A platform's token may be part of the URL, so the text of an exception never contains a URL or a header.
 """
 
 import json
@@ -23,7 +23,7 @@ _TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS
 
 
 class SendingFault(Exception):
-    """A call of a platform has failed. `code` is kept with the message, the text is for the log."""
+    """Failure of a call to a platform. `code` is stored with the message, and the text is for the log."""
 
     def __init__(self, code: str, text: str = "") -> None:
         super().__init__(f"{code}: {text}" if text else code)
@@ -31,11 +31,11 @@ class SendingFault(Exception):
 
 
 class SendingRefused(SendingFault):
-    """The platform refuses the message: it was not sent and will not be."""
+    """Refusal of a message by the platform. The message was not sent, and trying again is useless."""
 
 
 class RetryLater(SendingFault):
-    """Raised when the platform accepts no message for a while; nothing was sent. `whole`: for all conversations."""
+    """Raised if the platform accepts no message for a while; nothing was sent. `whole` means that this is so for all conversations."""
 
     def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
         super().__init__(code, f"{seconds:g} s")
@@ -51,9 +51,9 @@ class SendingUncertain(SendingFault):
 
 
 class PlatformPoster:
-    """Posts JSON to one platform's server over connections that are kept for further calls.
+    """Client that posts JSON to one platform's server and reuses its connections.
 
-    `purpose` is that of the egress ledger, and begins the codes of faults.
+    `purpose` is the purpose for the egress ledger, and the prefix of the error codes.
     """
 
     def __init__(self, egress: Egress, purpose: str, url: str, most_bytes: int, headers: Mapping[str, str] | None = None) -> None:
@@ -63,10 +63,10 @@ class PlatformPoster:
         self._is_closed = False
 
     async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> tuple[int, dict[str, Any] | None]:
-        """Post parameters to a path below the server's address, and wait `timeout_s` seconds once connected.
+        """Post parameters to a path below the server's address. Wait at most `timeout_s` seconds once connected.
 
-        Return the status, and the JSON object of the answer or None if it is none. Raises NotConnected where nothing was written, and
-        SendingUncertain where no answer came.
+        Return the status and the JSON object of the response, or None if it is not an object. Raise NotConnected if nothing was
+        sent, and SendingUncertain if no response came.
         """
         if self._is_closed:
             raise NotConnected("closed")
@@ -93,26 +93,26 @@ class PlatformPoster:
         return response.status, parsed(bytes(answer))
 
     async def close(self) -> None:
-        """End the calls in flight; later ones raise NotConnected."""
+        """Cancel the calls in flight. Later calls raise NotConnected."""
         self._is_closed = True
         if self._session is not None:
             await self._session.close()
 
 
 def retry_after_s(seconds: object) -> float:
-    """Return the seconds that a platform asks to wait, at most a day."""
+    """Return the number of seconds that a platform asks to wait, at most a day."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
         return _RETRY_S
     return float(min(seconds, _LONGEST_RETRY_S))
 
 
 def words_of(text: object) -> str:
-    """Return a platform's own words for the log, which are short and name no secret. "" for another form."""
+    """Return the beginning of a platform's error text for the log, or "" if it is not printable text."""
     return text[:200] if isinstance(text, str) and text.isprintable() else ""
 
 
 class PlatformRefused(Exception):
-    """The platform refuses the token; the text says how, without the token."""
+    """Refusal of a token by the platform. The text gives the reason, without the token."""
 
 
 async def check_token(egress: Egress, platform: str, url: str, question: TokenQuestion) -> str | None:

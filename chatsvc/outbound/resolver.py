@@ -22,18 +22,18 @@ class LookupFailed(OSError):
 
 
 class SystemResolver:
-    """System resolver (getaddrinfo) in daemon threads, as a `Resolve`.
+    """Resolver of the system (getaddrinfo) in daemon threads; it implements `Resolve`.
 
     getaddrinfo cannot be cancelled, and an unreachable name server blocks it for up to half a minute. Each lookup has its own daemon
-    thread, so that it delays neither the shared thread pool nor the exit of the process. Concurrent lookups of one name share a
-    thread, and there are at most MAX_LOOKUPS.
+    thread, so that it delays neither the shared thread pool nor the exit of the process. Concurrent lookups of one name share a thread,
+    and there are at most MAX_LOOKUPS.
     """
 
     def __init__(self) -> None:
         self._in_flight: dict[str, Future[list[str]]] = {}
 
     async def __call__(self, host: str) -> list[str]:
-        """Look up every address of `host`; raises OSError where it has none. addresses_of() bounds the time."""
+        """Look up all addresses of `host`. Raise OSError if there is none. The function addresses_of() limits the time."""
         answer = self._in_flight.get(host)
         if answer is None:
             if len(self._in_flight) >= MAX_LOOKUPS:
@@ -58,7 +58,7 @@ def _look_up(host: str, answer: Future[list[str]]) -> None:
 
 
 async def addresses_of(host: str, resolve: Resolve) -> list[str]:
-    """Look up the addresses of a name, each once. Raises LookupFailed if there is no answer within LOOKUP_S seconds or an empty one."""
+    """Look up the addresses of a name, without duplicates. Raise LookupFailed if there is none within LOOKUP_S seconds."""
     try:
         async with asyncio.timeout(LOOKUP_S):
             answers = await resolve(host)
@@ -72,10 +72,10 @@ async def addresses_of(host: str, resolve: Resolve) -> list[str]:
 
 
 class MachineAddresses:
-    """Addresses of this machine, read from the kernel at each test of membership."""
+    """Addresses of this machine, which are read from the kernel at each membership test."""
 
     def __contains__(self, address: object) -> bool:
-        """Report whether packets to `address` would stay on this machine; sends none."""
+        """Report whether packets to `address` would stay on this machine. No packet is sent."""
         if not isinstance(address, IPAddress):
             return False
         family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
@@ -89,7 +89,7 @@ class MachineAddresses:
 
 
 def own_addresses(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
-    """Collect the service's own addresses. `listeners`: bound host and port of each; the host "" is every interface."""
+    """Collect the service's own addresses. `listeners` are pairs of host and port; the host "" means every interface."""
     bound: set[tuple[IPAddress, int]] = set()
     for host, port in listeners:
         addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -1,8 +1,8 @@
-"""SMTP client: opens a connection to the mail server, signs in and sends messages.
+"""SMTP client, which connects to the mail server, signs in and sends messages.
 
-Connections count in the egress ledger for the purpose `mail`. Mails are queued and written elsewhere (services/operations/mailer.py).
+Its connections count in the egress ledger for the purpose `mail`. Mails are queued and written elsewhere (services/operations/mailer.py).
 
-The server is the administrator's own setting, as the model server is: it may have any address. The password stands in no fault.
+The administrator chooses the server, so it may have any address. No exception contains the password.
 """
 
 import asyncio
@@ -28,7 +28,10 @@ _PERMANENT = 500
 
 
 class SmtpSettings(NamedTuple):
-    """Server, credentials, the encryption of the connection (tls, starttls or none), and the name with which the client greets."""
+    """Settings of the mail server: address, credentials, and `security`, which is `tls`, `starttls` or `none`.
+
+    `client_name` is the name with which the client introduces itself.
+    """
 
     host: str
     port: int
@@ -40,7 +43,7 @@ class SmtpSettings(NamedTuple):
 
 
 def client_name(public_url: str) -> str:
-    """Return the name with which the service greets a mail server: the host of its public address."""
+    """Return the host of the service's public URL, with which the client introduces itself to a mail server."""
     host = urlsplit(public_url).hostname or "localhost"
     if ":" in host:
         return f"[IPv6:{host}]"
@@ -48,29 +51,29 @@ def client_name(public_url: str) -> str:
 
 
 class SmtpConnection:
-    """A connection to the server, encrypted and signed in as the settings say. Made by open_smtp()."""
+    """A connection to the mail server, encrypted and signed in. It is made by open_smtp()."""
 
     def __init__(self, client: aiosmtplib.SMTP, connected: socket.socket) -> None:
         self._client, self._socket = client, connected
 
     async def address(self, sender: str, recipient: str) -> None:
-        """Name sender and recipient of the next message; raises MailFault."""
+        """Set sender and recipient of the next message. Raise MailFault if the server refuses one of them."""
         with _faults("refused"):
             await self._client.mail(sender, timeout=COMMAND_S)
             await self._client.rcpt(recipient, timeout=COMMAND_S)
 
     async def send(self, message: bytes) -> str:
-        """Send the message to the named recipient; return the server's answer. Raises MailFault."""
+        """Send the message to the recipient that was set, and return the server's answer. Raise MailFault on failure."""
         with _faults("refused", is_uncertain=True):
             return shortened((await self._client.data(message, timeout=DATA_S)).message)
 
     async def reset(self) -> None:
-        """Forget the named recipient; raises MailFault where the connection has broken."""
+        """Reset the recipient. Raise MailFault if the connection is broken."""
         with _faults("refused", of_server=True):
             await self._client.rset(timeout=COMMAND_S)
 
     async def close(self) -> None:
-        """Take leave of the server and close the connection."""
+        """Send QUIT to the server and close the connection."""
         try:
             if self._client.is_connected:
                 await self._client.quit(timeout=1.0)
@@ -81,7 +84,7 @@ class SmtpConnection:
 
 
 async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
-    """Connect, encrypt and sign in; raises MailFault, whose `of_server` is true."""
+    """Connect, encrypt and sign in. On failure raise MailFault, whose `of_server` is true."""
     if settings.username is not None and settings.password is None:
         raise MailFault("no_password", of_server=True)
     try:
@@ -107,7 +110,7 @@ async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
 
 
 async def _discard(client: aiosmtplib.SMTP, connected: socket.socket) -> None:
-    """Close the connection at once: a server that does not answer TLS's close_notify would hold it for 30 s."""
+    """Close the connection at once. A server that does not answer TLS's close_notify would otherwise delay this by 30 s."""
     transport = client.transport
     client.close()
     if isinstance(transport, asyncio.Transport):
@@ -142,7 +145,7 @@ async def _begin(client: aiosmtplib.SMTP, settings: SmtpSettings) -> None:
 
 
 async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
-    """Connect to the first address that answers."""
+    """Connect to the first address of the server that answers."""
     try:
         egress.check("mail")
         addresses = await addresses_of(settings.host, SystemResolver())
@@ -169,7 +172,10 @@ async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
 
 @contextmanager
 def _faults(code: str, *, of_server: bool = False, is_uncertain: bool = False) -> Iterator[None]:
-    """Turn the library's faults into MailFault. `code` is that of a refusal; `is_uncertain` is that of a broken connection."""
+    """Convert exceptions of the library to MailFault. `code` is the code of a refusal by the server.
+
+    If `is_uncertain` is true and the connection breaks, the mail may have been sent.
+    """
     try:
         yield
     except SMTPResponseException as fault:
@@ -187,6 +193,6 @@ def _faults(code: str, *, of_server: bool = False, is_uncertain: bool = False) -
 
 
 def shortened(answer: str) -> str:
-    """Return the beginning of a server's answer in one printable line."""
+    """Return the beginning of a server's answer as one printable line."""
     line = " ".join(answer.split())
     return "".join(letter if letter.isprintable() else "?" for letter in line)[:200]

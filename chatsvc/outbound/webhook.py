@@ -1,6 +1,6 @@
-"""HTTP sender for all webhooks: one POST over a connection of its own for each attempt, and its outcome. Nothing is retried.
+"""HTTP sender of all webhooks. Each attempt is one POST over a new connection and has an outcome. Nothing is retried here.
 
-No connection is reused: a receiver may close after its answer without having said so, and a request that is sent meanwhile is lost.
+No connection is reused, because a receiver may close it unannounced after its response, and a request sent meanwhile would be lost.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ BODY_S = 1.0  # the status decides the outcome; the body is read only to be show
 
 
 class WebhookSender:
-    """Sends the deliveries of all webhooks of a process; `timeout_s` is the limit of a whole attempt, in seconds."""
+    """Sender of the deliveries of all webhooks of a process. `timeout_s` is the time limit of a whole attempt."""
 
     def __init__(self, guard: Guard, egress: Egress, *, timeout_s: float, tls: ssl.SSLContext) -> None:
         self._guard, self._egress, self._timeout_s = guard, egress, timeout_s
@@ -29,13 +29,13 @@ class WebhookSender:
         self._session: ClientSession | None = None
 
     async def check(self, url: str) -> None:
-        """Check the address of a webhook; raises TargetRefused."""
+        """Check the URL of a webhook. Raise TargetRefused if it is forbidden."""
         await self._guard.check(url, self._egress)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> PostResult:
-        """Send `body` at most once to an address that the guard's rules permit. Every failure is an outcome.
+        """Send `body` at most once, to an address that the guard's rules permit. Every failure is returned as an outcome.
 
-        Raises only CancelledError, after which it is unknown whether the body has arrived.
+        The only exception raised is CancelledError, after which it is unknown whether the body has arrived.
         """
         loop, answer = asyncio.get_running_loop(), bytearray()
         status: int | None = None
@@ -58,6 +58,6 @@ class WebhookSender:
         return PostResult(error is None, status, error, round((ended_at - started) * 1000), bytes(answer[:KEPT_BYTES]))
 
     async def close(self) -> None:
-        """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""
+        """Close every connection. Deliveries in flight and later ones fail as `connection_lost`."""
         if self._session is not None:
             await self._session.close()

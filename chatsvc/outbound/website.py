@@ -1,4 +1,4 @@
-"""Client that fetches pages of websites, guarded as webhooks are: every address is checked at each connection and redirect."""
+"""Client that fetches pages of websites. Like webhooks, it checks every address at each connection and redirect."""
 
 import asyncio
 import ssl
@@ -22,7 +22,7 @@ _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 class FetchedPage(NamedTuple):
-    """Answer of a website. `url` is the address after redirects, `kind` the media type, `charset` that of the header."""
+    """Response of a website. `url` is the address after redirects, `kind` the media type, and `charset` the one in the header."""
 
     url: str
     status: int
@@ -34,7 +34,7 @@ class FetchedPage(NamedTuple):
 
 
 class FetchFailed(Exception):
-    """A page could not be fetched; `code` says why."""
+    """Raised when a page could not be fetched. `code` gives the reason."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -42,19 +42,19 @@ class FetchFailed(Exception):
 
 
 class WebsiteClient:
-    """Fetches pages; one for each process. `guard` has the rules for addresses."""
+    """Client that fetches pages. There is one for each process. `guard` has the rules for addresses."""
 
     def __init__(self, guard: Guard, egress: Egress, tls: ssl.SSLContext) -> None:
         self._guard, self._egress, self._tls = guard, egress, tls
 
     async def check(self, url: str) -> str:
-        """Check the address of a site and return it in one spelling; raises TargetRefused."""
+        """Check the URL of a website and return it in its normalized form. Raise TargetRefused if it is forbidden."""
         return (await self._guard.check(url, self._egress)).url
 
     async def fetch(self, url: str, etag: str | None = None, modified: str | None = None, *, may_move: bool = False) -> FetchedPage:
-        """Fetch a page, or learn by its status (304) that it has not changed. Raises FetchFailed.
+        """Fetch a page. If the page has not changed, the status is 304. Raise FetchFailed on failure.
 
-        Redirects are followed on the same host. `may_move`: also from a bare domain to its www, or back.
+        Redirects are followed on the same host. If `may_move` is true, also from a bare domain to its `www` host or back.
         """
         headers = {name: value for name, value in (("If-None-Match", etag), ("If-Modified-Since", modified)) if value}
         try:
@@ -82,7 +82,7 @@ class WebsiteClient:
 
 
 async def _body(response: ClientResponse) -> bytes:
-    """Read a body of at most MOST_BYTES. It was asked for as it is; some servers compress all the same."""
+    """Read a body of at most MOST_BYTES, and decompress it. The request asks for no compression, but some servers compress anyway."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in {"", "identity", *_PACKED}:
         raise FetchFailed("unknown_encoding")
@@ -93,7 +93,7 @@ async def _body(response: ClientResponse) -> bytes:
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Unpack gzip or deflate to at most MOST_BYTES; raises FetchFailed. aiohttp would take what was cut off for a whole page."""
+    """Decompress gzip or deflate to at most MOST_BYTES. Raise FetchFailed, also for incomplete data, which aiohttp would accept."""
     for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):  # gzip or zlib; deflate without a header
         stream = zlib.decompressobj(window)
         try:

@@ -1,4 +1,4 @@
-"""The messaging platforms, each in a folder of its own. They are here by name for the processes that use them."""
+"""The messaging platforms, each in a folder of its own. This module lists them by name."""
 
 from collections.abc import Mapping
 

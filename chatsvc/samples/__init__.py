@@ -1,6 +1,6 @@
 """Sample knowledge of `chatsvc demo`: a fictional bicycle shop, in two languages.
 
-Its telephone numbers have an area code that is not assigned in Turkey, its addresses end in example.com.
+Its telephone numbers have an area code that is not assigned in Turkey, and its addresses end in example.com.
 """
 
 from importlib import resources
@@ -28,13 +28,13 @@ KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
 
 
 def knowledge() -> dict[str, str]:
-    """Return the knowledge files as name -> text, ready for `parse_file`."""
+    """Return the text of each knowledge file by file name, as input for `parse_file`."""
     here = resources.files(__package__)
     return {name: here.joinpath(name).read_text(encoding="utf-8") for name in KNOWLEDGE_FILES}
 
 
 def conversations() -> list[tuple[int, str, list[str]]]:
-    """Return past conversations: days ago, visitor, messages."""
+    """Return past conversations. Each has its age in days, its visitor and its messages."""
     lines = resources.files(__package__).joinpath("conversations.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split(" | ") for line in lines if not line.startswith("#")]
     return [(int(days), visitor, messages) for days, visitor, *messages in rows]

@@ -1,1 +1,1 @@
-"""TLS of the service's own listeners. The server's context, its certificate, and the files that may hold it."""
+"""TLS of the service's own listeners: the server's context, its certificate, and certificate files."""

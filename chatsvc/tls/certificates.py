@@ -1,4 +1,4 @@
-"""Keys, self-signed certificates, signing requests and validity periods; all in memory."""
+"""Keys, self-signed certificates, signing requests and validity periods. All of them are in memory."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ _ACME_IDENTIFIER = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.31")  # RFC 8737, sect
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """Make a key on P-256, which every client and authority supports."""
+    """Make a private key on the curve P-256, which every client and authority supports."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
@@ -24,7 +24,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def self_signed(names: Sequence[str], *, days: int, proof: bytes | None = None) -> tuple[bytes, bytes]:
-    """Make a self-signed certificate for host names and IP addresses. Return it and its key as PEM.
+    """Make a self-signed certificate for host names and IP addresses. Return the certificate and its key as PEM.
 
     `proof` is the digest of a TLS-ALPN-01 challenge (RFC 8737, section 3) that the certificate answers.
     """
@@ -73,7 +73,7 @@ class Validity(NamedTuple):
 
 
 def validity(pem: bytes) -> Validity:
-    """Return the validity of the first certificate in `pem`; raises ValueError where there is none."""
+    """Return names and validity of the first certificate in `pem`. Raise ValueError if there is none."""
     certificate = x509.load_pem_x509_certificates(pem)[0]
     try:
         alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

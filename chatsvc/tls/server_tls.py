@@ -1,4 +1,4 @@
-"""Server TLS context whose certificate can be replaced while the listener runs, and the operator's files that may hold it."""
+"""Server TLS context whose certificate can be replaced while the listener runs, and a loader of certificate files."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ _CLIENT_HELLO = 1
 
 
 def _context(cert_file: str | Path | None = None, key_file: str | Path | None = None) -> ssl.SSLContext:
-    """Make a context for TLS 1.2 or later; raises OSError (ssl.SSLError) for unusable files."""
+    """Make a context for TLS 1.2 or later. Raise OSError (ssl.SSLError) if the files are unusable."""
     # Not create_default_context(), which writes session keys to a file if SSLKEYLOGFILE is set.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -31,7 +31,7 @@ def _context(cert_file: str | Path | None = None, key_file: str | Path | None = 
 
 
 class ServerTls:
-    """Selects the current certificate for each handshake; established connections are not affected by a change."""
+    """TLS context that selects the current certificate at each handshake. A change does not affect established connections."""
 
     def __init__(self) -> None:
         self.context = _context()
@@ -43,16 +43,16 @@ class ServerTls:
     def use_files(self, cert_file: str | Path, key_file: str | Path | None = None) -> None:
         """Use this certificate, with its chain, for new connections. The key may be in the same file.
 
-        Raises OSError (ssl.SSLError) for unusable files, and keeps the previous certificate.
+        If the files are unusable, raise OSError (ssl.SSLError) and continue to use the previous certificate.
         """
         self._current = _context(cert_file, key_file)
 
     def use_pem(self, pem: bytes) -> None:
-        """Use a certificate and key from memory; see use_files."""
+        """Use a certificate and key from memory for new connections; see use_files."""
         self._current = _from_pem(pem)
 
     def set_challenges(self, proofs: Mapping[str, bytes]) -> None:
-        """Set the certificate and key that answer the TLS-ALPN-01 challenge of each name (RFC 8737). Empty for none."""
+        """Set the certificate and key that answer each name's TLS-ALPN-01 challenge (RFC 8737). An empty mapping ends them."""
         self._proofs = {name: _from_pem(pem) for name, pem in proofs.items()}
         for context in self._proofs.values():
             context.set_alpn_protocols([ACME_TLS])
@@ -79,7 +79,7 @@ def _from_pem(pem: bytes) -> ssl.SSLContext:
 
 
 class CertificateFiles:
-    """Loads a certificate and its key into `server_tls`, and again after each change."""
+    """Loader of a certificate and its key from files. It loads them into `server_tls` at the start and after each change."""
 
     def __init__(self, server_tls: ServerTls, cert_file: Path, key_file: Path) -> None:
         self._server_tls, self._files = server_tls, (cert_file, key_file)
@@ -87,12 +87,12 @@ class CertificateFiles:
         self._seen: object = None
 
     def open(self) -> None:
-        """Load the files for the first time; raises CommandError where they cannot be used."""
+        """Load the files for the first time. Raise CommandError if they cannot be used."""
         if fault := self._load():
             raise CommandError(f"{self._name} cannot be used: {fault}")
 
     def look(self) -> None:
-        """Load the files again if they have changed. Unusable ones are logged once and the previous certificate stays."""
+        """Load the files again if they have changed. If they are unusable, log this once and continue with the previous certificate."""
         if self._seen == self._state():
             return
         if fault := self._load():
@@ -101,13 +101,13 @@ class CertificateFiles:
             log.info("%s changed: new connections get the new one", self._name)
 
     async def run(self) -> None:
-        """Check periodically, until cancelled."""
+        """Check the files periodically, until the task is cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             self.look()
 
     def _load(self) -> str | None:
-        """Use the files as they are. Return why they cannot be used, or None if they can."""
+        """Load the files. Return why they cannot be used, or None if they can."""
         self._seen = self._state()
         try:
             self._server_tls.use_files(*self._files)
@@ -116,7 +116,7 @@ class CertificateFiles:
         return None
 
     def _state(self) -> list[tuple[int, ...]]:
-        """Return what changes when a file is replaced or written; links are followed."""
+        """Return metadata of the files that changes when a file is replaced or written. Symbolic links are followed."""
         states: list[tuple[int, ...]] = []
         for file in self._files:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""HTTP server of the service: aiohttp.web with what it lacks, which is deadlines, limits of connections, and refusals in our own words.
+"""HTTP server of the service. It adds deadlines, limits of connections, and error responses of our own to aiohttp.web.
 
-A front end is a `web.Application` with middlewares of its own; `listeners` serves them all as one.
+A front end is a `web.Application` with middlewares of its own. The module `listeners` serves them all as one application.
 """

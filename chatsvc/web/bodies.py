@@ -13,9 +13,10 @@ UNCOUNTED = 32 * 1024  # bytes of each body that nobody counts: its connection m
 
 
 async def chunks(request: web.Request, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncIterator[bytes]:
-    """Iterate over the body as it arrives.
+    """Yield the chunks of the body as they arrive.
 
-    Raises BodyTooLarge over `limit` bytes, BodyTimeout when the whole takes longer than `timeout_s`, and BodyBroken.
+    Raise BodyTooLarge if it exceeds `limit` bytes, BodyTimeout if the whole takes longer than `timeout_s`, and BodyBroken if it is
+    invalid.
     """
     length, content, info = request.content_length, request.content, request[INFO]
     if length is not None and length > limit:
@@ -43,7 +44,7 @@ async def chunks(request: web.Request, limit: int, timeout_s: float = DEFAULT_TI
 
 
 async def read_body(request: web.Request, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
-    """Read the whole body. Raises as `chunks` does, and BodiesOverload if the service holds too much for unknown senders already."""
+    """Read the whole body. Raise the errors of `chunks`, and BodiesOverload if too many bytes of unknown senders are in memory."""
     pieces, size, info = [], 0, request[INFO]
     async for chunk in chunks(request, limit, timeout_s):
         pieces.append(chunk)

@@ -1,4 +1,4 @@
-"""Client addresses. The peer of the connection, or the address that a trusted proxy forwards for."""
+"""Client addresses. The address of a client is the peer of the connection, or the address that a trusted proxy reports."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ Networks = Sequence[IPv4Network | IPv6Network]
 
 
 class ClientAddresses:
-    """Resolves the client address of requests.
+    """Resolver of the client addresses of requests.
 
-    `trusted` are the networks of trusted proxies. `by_socket`: the listener is a Unix socket, whose file permissions decide who
-    may connect, so every peer is a trusted proxy.
+    `trusted` are the networks of trusted proxies. If `by_socket` is true, the listener is a Unix socket. Its file permissions decide
+    who may connect, so every peer is a trusted proxy.
     """
 
     def __init__(self, trusted: Networks = (), *, by_socket: bool = False) -> None:
@@ -24,14 +24,14 @@ class ClientAddresses:
         self._by_socket = by_socket
 
     def is_proxy(self, peer: str | None) -> bool:
-        """Whether connections from this address are a trusted proxy's."""
+        """Report whether an address belongs to a trusted proxy."""
         return self._by_socket or bool(self._trusted and peer and _is_trusted(_parse(peer), self._trusted))
 
     def behind(self, proxy: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str]) -> str:
-        """Return the rightmost forwarded address that is no trusted proxy's. A client may have written all left of it.
+        """Return the rightmost forwarded address that is not a trusted proxy's. A client may have forged all addresses left of it.
 
-        Return the proxy's own address if its fields are unusable, or if both are present and disagree: a proxy sets one of them
-        and may pass on its client's other one.
+        Return the proxy's own address if its header fields are unusable. Do the same if both fields are present and disagree,
+        because a proxy sets one of them and may forward the other one from its client.
         """
         given = ((x_forwarded_for, _parse), (forwarded, _parse_element))
         answers = {_rightmost(lines, self._trusted, read) for lines, read in given if lines}
@@ -41,7 +41,7 @@ class ClientAddresses:
 
 @lru_cache(maxsize=4096)
 def share_of(address: str) -> str:
-    """Return the key under which an address is counted. The address itself, or the /64 network of an IPv6 address."""
+    """Return the key under which an address is counted. This is the address itself, or the /64 network of an IPv6 address."""
     parsed = _parse(address.partition("%")[0])
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed, _IPV6_SHARE), strict=False))
@@ -65,7 +65,7 @@ def _is_trusted(address: Address | None, trusted: Networks) -> bool:
 
 
 def _parse_element(text: str) -> Address | None:
-    """Parse the `for` parameter of one element of Forwarded (RFC 7239); of several the last counts."""
+    """Parse the `for` parameter of one element of Forwarded (RFC 7239). If there are several, use the last."""
     for parameter in reversed(text.split(";")):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "for":
@@ -74,7 +74,7 @@ def _parse_element(text: str) -> Address | None:
 
 
 def _parse(text: str) -> Address | None:
-    """Parse an address with an optional port; an IPv4-mapped IPv6 address becomes IPv4."""
+    """Parse an address with an optional port. An IPv4-mapped IPv6 address becomes an IPv4 address."""
     text = text.strip()
     with_port = _PORT.fullmatch(text)
     try:

@@ -1,4 +1,4 @@
-"""HTTP connection: aiohttp's, with deadlines, limits, half-closed callers, and answers of our own to what is no HTTP."""
+"""HTTP connection based on aiohttp's. It adds deadlines, limits, half-closed connections, and error responses of our own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LINE_END, _END_OF_HEAD = b"\r\n", b"\r\n\r\n"
 
 
 class HttpConnection(web.RequestHandler):
-    """One connection to one of the listeners."""
+    """One connection of a listener."""
 
     def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop) -> None:
         settings: dict[str, Any] = {"access_log": None, "auto_decompress": False, "lingering_time": LINGER_S}
@@ -56,7 +56,7 @@ class HttpConnection(web.RequestHandler):
         self._closed = asyncio.Event()  # by the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the connection, and start the deadline of its first byte."""
+        """Count the connection, and start the deadline for its first byte."""
         self._wire = cast("asyncio.Transport", transport)  # it is a socket, or TLS over one
         super().connection_made(transport)
         # A response is on its way until the sockets have all of it: what a buffer holds unseen has no deadline. (With 0 TLS never resumes.)
@@ -64,7 +64,7 @@ class HttpConnection(web.RequestHandler):
         self._server.enter(self, transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Release everything; a request being answered is still carried out."""
+        """Release the resources of the connection. A request that is being processed is completed all the same."""
         self._wire = self._request = None
         self._has_ended = True
         self._deadline.cancel()
@@ -75,12 +75,12 @@ class HttpConnection(web.RequestHandler):
         super().connection_lost(exc)
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection at once."""
         if self._wire is not None:
             self._wire.abort()
 
     def pause(self) -> None:
-        """Stop reading: the connection waits for its limits."""
+        """Stop reading, because the connection must wait until the limits permit it."""
         self._deadline.cancel()
         self._is_waiting = True
         self._stop_reading()
@@ -103,7 +103,7 @@ class HttpConnection(web.RequestHandler):
                 self.data_received(early)
 
     def close_if_idle(self) -> bool:
-        """Close unless a request is being answered, or has arrived unread. Return whether it is closing."""
+        """Close the connection, unless a request is being answered or waits unread. Return whether the connection is closing."""
         if self._wire is None or self._wire.is_closing():
             return True
         if self._is_busy or self._has_head or self._clock.time() - self._idle_since < SETTLE_S:
@@ -114,7 +114,7 @@ class HttpConnection(web.RequestHandler):
         return True
 
     def has_arrived(self) -> bool:
-        """Report whether bytes have arrived and wait."""
+        """Report whether bytes have arrived that are not read yet."""
         if self._early:
             return True
         sock = self._wire.get_extra_info("socket") if self._wire is not None else None
@@ -125,7 +125,7 @@ class HttpConnection(web.RequestHandler):
         return bool(poll.poll(0))
 
     def data_received(self, data: bytes) -> None:
-        """Parse what was read. aiohttp itself calls this without data, to continue."""
+        """Parse the bytes read. aiohttp itself calls this without data to continue parsing."""
         if self._is_lingering:
             return
         if self._is_waiting:
@@ -156,7 +156,7 @@ class HttpConnection(web.RequestHandler):
             super().data_received(parsed)
 
     def _expect_head(self) -> None:
-        """Start the deadline of a head whose first bytes arrive, or have arrived."""
+        """Start the deadline for a request head whose first bytes are arriving or have arrived."""
         self._has_head, self._head_size = True, 0
         self._deadline.cancel()
         self._deadline = self._clock.call_later(HEAD_TIMEOUT_S, self._refuse_late_head)
@@ -166,7 +166,7 @@ class HttpConnection(web.RequestHandler):
         super().data_received(NO_HTTP)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may keep a half-closed connection
-        """Keep a half-closed connection open while a request is answered. TLS connections cannot be half closed."""
+        """Keep a half-closed connection open while a request is answered. TLS connections cannot be half-closed."""
         self._has_ended = True
         self._end_body()
         self._closed.set()
@@ -186,7 +186,7 @@ class HttpConnection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send a response; return when the sockets have taken it and the connection is ready for another request, or closed."""
+        """Send a response. Return when it is passed to the operating system and the connection is ready for another request, or closed."""
         request = self._request or request  # aiohttp's is as it was before headers were taken from it
         if self._server.is_leaving or not leaves_connection(request, resp) or not self._server.limits.may_keep(self):
             resp.force_close()
@@ -211,7 +211,7 @@ class HttpConnection(web.RequestHandler):
         return result
 
     async def _linger(self) -> None:
-        """Close the own side, and wait until the client closes, or for LINGER_S. TLS lingers by itself."""
+        """Close the sending direction, then wait until the client closes, or for LINGER_S seconds. TLS does this by itself."""
         if self._wire is not None and not self._has_ended and self._wire.can_write_eof():
             self._is_lingering = True
             self._wire.write_eof()
@@ -224,7 +224,7 @@ class HttpConnection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """Refuse what is no HTTP. The faulty bytes, which may hold a key, are neither echoed nor logged."""
+        """Return the error response to bytes that are not HTTP. As they may contain a key, they are neither echoed nor logged."""
         self._deadline.cancel()
         self._is_busy = True
         del message
@@ -236,11 +236,11 @@ class HttpConnection(web.RequestHandler):
         return self._server.refuse(fault, self.peer)
 
     def log_exception(self, *args: Any, **_: Any) -> None:
-        """Log that a response broke off; what aiohttp has to say of it may quote the request."""
+        """Log that a response was cut off. The text of the exception is left out, because it may quote the request."""
         log.error("a response broke off: %s", args[0] if args else "")
 
     def pause_writing(self) -> None:
-        """Start the deadline for a client that does not read: its response is held meanwhile."""
+        """Start the deadline for a client that does not read, because its response stays in memory meanwhile."""
         super().pause_writing()
         if self._wire is not None:
             self._watch_reader(self._wire, self._wire.get_write_buffer_size())
@@ -249,7 +249,7 @@ class HttpConnection(web.RequestHandler):
         self._reader = self._clock.call_later(READER_TIMEOUT_S, self._check_reader, wire, pending)
 
     def _check_reader(self, wire: asyncio.Transport, before: int) -> None:
-        """Disconnect a caller who has taken fewer than LEAST_READ bytes since the last look."""
+        """Close the connection if the client has read fewer than LEAST_READ bytes since the last check."""
         pending = wire.get_write_buffer_size()
         if before - pending >= LEAST_READ:
             self._watch_reader(wire, pending)
@@ -258,12 +258,12 @@ class HttpConnection(web.RequestHandler):
             wire.abort()
 
     def resume_writing(self) -> None:
-        """Continue writing: the client has taken what was pending."""
+        """Continue to write, because the client has read the pending bytes."""
         self._reader.cancel()
         super().resume_writing()
 
 
 def _cut(data: bytes) -> list[bytes]:
-    """Cut bytes behind each head, so that a fault loses no request before it."""
+    """Split bytes after each request head, so that an invalid head does not lose the requests before it."""
     *heads, rest = data.split(_END_OF_HEAD)
     return [*(head + _END_OF_HEAD for head in heads), *([rest] if rest else [])]

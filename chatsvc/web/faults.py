@@ -1,4 +1,4 @@
-"""Protocol faults that a front end words as a response. `status` is the usual HTTP status of each."""
+"""Protocol faults, which each front end converts to a response of its own. `status` is the usual HTTP status of each."""
 
 
 class HttpFault(Exception):
@@ -8,7 +8,7 @@ class HttpFault(Exception):
 
 
 class BadRequest(HttpFault):
-    """The bytes are no HTTP/1.1 request, or the head exceeds its limits."""
+    """The bytes are not an HTTP/1.1 request, or the head exceeds its limits."""
 
 
 class HeadTimeout(HttpFault):
@@ -34,7 +34,7 @@ class BodyTooLarge(HttpFault):
 
 
 class BadForm(HttpFault):
-    """The body is no form of its declared type, or exceeds a form limit."""
+    """The body is not a form of its declared type, or exceeds a limit of forms."""
 
     status = 422
 
@@ -46,7 +46,7 @@ class TooManyRequests(HttpFault):
 
 
 class BodiesOverload(HttpFault):
-    """All bodies of unknown senders together exceed what the service holds."""
+    """The bodies of all unknown senders together exceed the memory reserved for them."""
 
     status = 503
 

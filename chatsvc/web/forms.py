@@ -1,4 +1,4 @@
-"""HTML forms: urlencoded, and multipart with uploads (by `multipart`, in its strict mode), read as they arrive and within limits."""
+"""HTML forms, either urlencoded or multipart with uploads. They are parsed as they arrive, within limits. Parsing is strict."""
 
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -23,7 +23,7 @@ IN_MEMORY = 64 * 1024  # bytes of an upload; the rest of a longer one is in a te
 
 @dataclass(frozen=True)
 class FormLimits:
-    """Limits of a form. Bytes in all, number of fields and uploads together, bytes of a text field, bytes of a part's header line."""
+    """Limits of a form: total bytes, number of fields and uploads, bytes of a text field, bytes of a part's header line."""
 
     size: int = 256 * 1024
     fields: int = 200
@@ -38,7 +38,7 @@ UNKNOWN_SENDER = FormLimits(size=UNCOUNTED, fields=20, timeout_s=DEFAULT_TIMEOUT
 
 @dataclass
 class Upload:
-    """An uploaded file. `filename` is the last component of the name that the browser sent: never a path to write to."""
+    """An uploaded file. `filename` is the last component of the name that the browser sent; never use it as a path to write to."""
 
     filename: str
     content_type: str
@@ -48,36 +48,36 @@ class Upload:
 
 @dataclass
 class Fields:
-    """Fields of one submitted form in their order, and its uploads by field name. A missing field reads as an empty one."""
+    """Fields of one submitted form in their order, and its uploads by field name. The text of a missing field is ""."""
 
     values: MultiDict[str] = field(default_factory=MultiDict)
     uploads: MultiDict[Upload] = field(default_factory=MultiDict)
 
     def text(self, name: str) -> str:
-        """Return a field without white space around it."""
+        """Return the text of a field without surrounding white space."""
         return self.raw(name).strip()
 
     def raw(self, name: str) -> str:
-        """Return a field as it was typed, with the line breaks of Unix. Passwords, long texts."""
+        """Return the text of a field as it was typed, with Unix line breaks. Use it for passwords and long texts."""
         value: str = self.values.get(name, "")
         return value.replace("\r\n", "\n")
 
     def optional(self, name: str) -> str | None:
-        """Return a field, or None if it is empty."""
+        """Return the text of a field, or None if it is empty."""
         return self.text(name) or None
 
     def number(self, name: str) -> int | None:
-        """Return a whole number. None for an empty field, -1 for anything else: operations refuse it with their range."""
+        """Return a field as a whole number. Return None if it is empty, and -1 if it is invalid, which operations refuse."""
         text = self.text(name)
         number = whole_number(text)
         return -1 if text and number is None else number
 
     def address(self, name: str) -> str:
-        """Return a web address; one that was typed without a scheme is taken for https."""
+        """Return a field as a web address. An address without a scheme gets `https://`."""
         return with_https(self.text(name))
 
     def all(self, name: str) -> list[str]:
-        """Return the values of a field that may come several times, such as check boxes."""
+        """Return all values of a field that may occur several times, such as check boxes."""
         return list(self.values.getall(name, []))
 
     def __contains__(self, name: str) -> bool:
@@ -96,17 +96,17 @@ NO_FIELDS = Fields()
 
 
 def filled(values: Mapping[str, str]) -> Fields:
-    """Return fields with these values, for a form that is shown filled in."""
+    """Return `Fields` with the given values, to show a form filled in."""
     return Fields(MultiDict(values))
 
 
 def whole_number(text: str) -> int | None:
-    """Read a whole number of at most 15 digits; return None for anything else."""
+    """Parse a whole number of at most 15 digits. Return None if the text is anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 async def read_form(request: web.Request, limits: FormLimits) -> Fields:
-    """Read a form; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken. An upload without a name was left empty and is omitted."""
+    """Read a form. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken. An upload without a file name was left empty and is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
     if kind == MULTIPART:
         return await _read_multipart(chunks(request, limits.size, limits.timeout_s), options.get("boundary", ""), limits)

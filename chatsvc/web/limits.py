@@ -1,8 +1,8 @@
-"""Limits of connections: of unknown callers in all and for each address, and of each key.
+"""Limits of connections: for all unknown callers together, for each of their addresses, and for each key.
 
-A connection counts as an unknown caller's until a request on it is authenticated, and again once that request is answered. One over
-the limits waits unread until another ends or an idle one is closed in its favour. Those without a `share`, the address or network that
-they count for, have no limit of an address. The bytes of bodies are counted here too.
+A connection counts as an unknown caller's, except while an authenticated request on it is answered. A connection over the limits is not
+read until another one ends or an idle one is closed in its favour. `share` is the address or network under which a connection is counted;
+if it is None, there is no limit per address. This module also counts the bytes of request bodies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are 
 
 
 class ConnectionLimits:
-    """Counts the connections of all listeners; `per_key` are the connections of a key on which requests are being answered."""
+    """Counter of the connections of all listeners. `per_key` limits the connections of a key on which requests are being answered."""
 
     def __init__(self, connections: int, per_address: int, per_key: int) -> None:
         self._connections, self._per_address, self._per_key = connections, per_address, per_key
@@ -39,7 +39,7 @@ class ConnectionLimits:
         self.body_bytes = 0  # of bodies whose senders are unknown
 
     def enter(self, connection: HttpConnection) -> None:
-        """Count a new connection, or let it wait unread."""
+        """Count a new connection. If there is no room for it, let it wait without reading it."""
         if self._has_room(connection.share):
             self.set_idle(connection)
             connection.proceed()
@@ -54,7 +54,7 @@ class ConnectionLimits:
             self._look_for_idle()
 
     def leave(self, connection: HttpConnection) -> None:
-        """Forget a connection that is closed."""
+        """Stop counting a connection that is closed."""
         self._idle.pop(connection, None)
         key = self._key_of.pop(connection, None)
         if key is not None:
@@ -63,7 +63,7 @@ class ConnectionLimits:
             self._uncount(connection)
 
     def authenticated(self, connection: HttpConnection, key: str | None) -> None:
-        """Count a connection for its key, if that has room, instead of its address while its request is answered."""
+        """Count a connection for its key instead of its address, while its request is answered. Do nothing if the key is at its limit."""
         if connection not in self._counted or (key is not None and self._keys[key] >= self._per_key):
             return
         self._idle.pop(connection, None)
@@ -84,7 +84,7 @@ class ConnectionLimits:
         self._idle[connection] = asyncio.get_running_loop().time()
 
     def may_keep(self, connection: HttpConnection) -> bool:
-        """Report whether a connection may be kept after its response: nobody waits for its room, or it has room of its own."""
+        """Report whether a connection may stay open after its response. It may if it has room of its own or no other one waits for it."""
         if connection not in self._counted:
             return self._has_room(connection.share)
         is_full = len(self._counted) >= self._connections
@@ -92,7 +92,7 @@ class ConnectionLimits:
         return not any(self._first_asking(share) for share in wanting)
 
     def take_request(self, share: str) -> bool:
-        """Count a request that a trusted proxy forwards. Return False, and count nothing, if its client's address has too many."""
+        """Count a request that a trusted proxy forwards. Return False without counting it if its client's address has too many."""
         if self._shares[share] >= self._per_address:
             return False
         self._shares[share] += 1
@@ -114,7 +114,7 @@ class ConnectionLimits:
             self._admit_next(connection.share)
 
     def _admit_next(self, share: str | None) -> None:
-        """Read a waiting connection that has room now: of the same share if there is one, else of any."""
+        """Begin to read a waiting connection for which there is room now. Prefer one of the same share."""
         for candidate in [share, *self._waiting]:
             if candidate in self._waiting and self._has_room(candidate):
                 connection = self._first_asking(candidate) or next(iter(self._waiting[candidate]))
@@ -124,11 +124,11 @@ class ConnectionLimits:
                 return
 
     def _first_asking(self, share: str | None) -> HttpConnection | None:
-        """Return the first of the longest-waiting connections that has sent something, or None."""
+        """Return the longest-waiting connection of a share that has sent something, or None."""
         return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
 
     def _stop_waiting(self, connection: HttpConnection) -> bool:
-        """Take a connection out of those that wait. Return whether it was among them."""
+        """Remove a connection from the waiting ones. Return whether it was among them."""
         crowd = self._waiting.get(connection.share, {})
         timer = crowd.pop(connection, None)
         if not crowd:
@@ -138,7 +138,7 @@ class ConnectionLimits:
         return timer is not None
 
     def _look_for_idle(self) -> None:
-        """Close, for each share that waits, the connection whose room it could take and that has been idle longest. Then repeat."""
+        """For each share with waiting connections, close the longest-idle connection that would make room. Repeat this while some wait."""
         self._is_looking = bool(self._waiting)
         if not self._waiting:
             return

@@ -1,4 +1,4 @@
-"""All listeners of the service with their certificate renewal, opened and closed together; one of them redirects plain HTTP."""
+"""All listeners of the service, opened and closed together, with the renewal of their certificate. One of them redirects plain HTTP."""
 
 import asyncio
 import errno
@@ -35,9 +35,9 @@ CERTIFICATE_RETRY_S = 60.0
 
 
 class Listeners:
-    """Opened last of all and closed first; `finish` once the requests in flight are answered.
+    """Listeners of the service. They are opened as the last part and closed as the first; `finish` follows when requests are answered.
 
-    `port` and `http_port` are those really bound; 0: none.
+    `port` and `http_port` are the ports that were bound, or 0 if there is none.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Listeners:
         self.http_port = 0
 
     async def open(self) -> None:
-        """Begin to listen; raises CommandError, and then nothing is open."""
+        """Begin to listen. If this raises an exception, such as CommandError, nothing stays open."""
         settings, tokens = self._settings, dict[str, str]()
         try:
             server_tls, keep = self._open_tls(tokens)
@@ -95,7 +95,7 @@ class Listeners:
         return server
 
     async def _listen(self, server: HttpServer, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen on every address of the host; "" is every interface. Return the port that was bound."""
+        """Listen on every address of the host, where "" means every interface. Return the port that was bound."""
         loop = asyncio.get_running_loop()
         try:
             listening = await loop.create_server(
@@ -114,7 +114,7 @@ class Listeners:
         return bound
 
     def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:
-        """Return the TLS context's holder and the coroutine that renews its certificate."""
+        """Return the TLS context and the coroutine function that renews its certificate. Both are None without TLS."""
         settings = self._settings
         if settings.tls:
             server_tls = ServerTls()
@@ -136,7 +136,7 @@ class Listeners:
         return None, None
 
     async def close(self) -> None:
-        """Accept no new connections; those that are open are closed after their next response."""
+        """Accept no new connections. Open connections are closed after their next response."""
         await background.cancel(*self._tasks)
         for listening in self._listening:
             listening.close()
@@ -146,17 +146,17 @@ class Listeners:
             self._bound.unlink(missing_ok=True)
 
     async def finish(self) -> None:
-        """Close the connections once the requests in flight are answered, idle ones first."""
+        """Close the connections when their requests in flight are answered. Idle connections are closed first."""
         await asyncio.gather(*(server.finish(self._grace_s) for server in self._servers))
 
 
 def _reason(fault: OSError) -> str:
-    """Return the system's own words. asyncio puts a sentence of its own around them."""
+    """Return the operating system's text of an error, without the sentence that asyncio adds to it."""
     return os.strerror(fault.errno) if fault.errno else str(fault)
 
 
 def _bind(path: Path) -> socket.socket:
-    """Bind a Unix socket for the process's user and group, replacing an abandoned one."""
+    """Bind a Unix socket for the process's user and group. Replace the file of an abandoned socket."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         if _is_abandoned(path):
@@ -171,7 +171,7 @@ def _bind(path: Path) -> socket.socket:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """Report whether no process listens on the socket. Any other file there is refused by bind()."""
+    """Report whether no process listens on a Unix socket. If the path is another kind of file, bind() refuses it."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return False
@@ -187,7 +187,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:
-    """Return an application that redirects to `public_url`; `tokens` maps the token of each pending challenge to its response."""
+    """Return an application that redirects to `public_url`. `tokens` maps the token of each pending challenge to its response."""
 
     async def challenge(request: web.Request) -> web.Response:
         authorization = tokens.get(request.match_info["token"])
@@ -209,7 +209,7 @@ def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:
 
 
 def _refuse(fault: HttpFault, request_id: str) -> web.Response:
-    """Refuse what is no HTTP without a word."""
+    """Return an empty response to bytes that are not HTTP."""
     del request_id
     return _text(fault.status, "")
 

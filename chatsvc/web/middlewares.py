@@ -1,4 +1,4 @@
-"""Middlewares of all front ends: the access log with the metrics, and the wording of faults. And how they serve static files."""
+"""Middlewares of all front ends: access log, metrics, and responses to faults. Also the headers of static files."""
 
 import hashlib
 import logging
@@ -21,9 +21,9 @@ API_PREFIX = "/api/v2"  # left out of the names of routes
 
 
 def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
-    """Return the middleware that counts each request, and writes a line where `log.access` is set.
+    """Return the middleware that counts each request, and logs it if `log.access` is set.
 
-    Routes are named by their template, never by their path. Requests of mounted applications do not pass the middlewares `own`.
+    Routes are named by their template, never by their path. Requests of mounted applications do not pass the middlewares in `own`.
     """
 
     @web.middleware
@@ -50,7 +50,7 @@ def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
 
 
 def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) -> Middleware:
-    """Return the middleware of a front end that has each fault worded by `refuse`. An unexpected one is logged with its traceback."""
+    """Return a middleware that answers each fault with `refuse`. An unexpected exception is logged with its traceback."""
 
     @web.middleware
     async def wording(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -72,12 +72,12 @@ def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) 
 
 @cache
 def static_url(prefix: str, folder: Path, name: str) -> str:
-    """Return the permanent URL of a static file, with a hash of its content. Raises OSError for one that does not exist."""
+    """Return the permanent URL of a static file, with a hash of its content. Raise OSError if the file does not exist."""
     return f"{prefix}/{name}?v={hashlib.sha256((folder / name).read_bytes()).hexdigest()[:16]}"
 
 
 def complete_static(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Add the header fields about caching to a static file's response. With the hash in its URL a file never changes."""
+    """Add the caching headers to a static file's response. If the URL contains the hash, the file never changes."""
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if "v" in request.query else "no-cache"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -1,4 +1,4 @@
-"""Requests, beside what aiohttp knows: id, caller, route and refusal of each, and whether a page of this service sent it."""
+"""Additional data of requests: id, client, route and refusal of each, and whether a page of this service sent it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is k
 
 
 class RequestInfo:
-    """Notes on one request, for its handler, the access log and the metrics.
+    """Data about one request, for its handler, the access log and the metrics.
 
-    `route` is the template that matched, `error` the code of the refusal, `principal` the account or person that asks, `refusal` a
-    fault that was found before the request reached its front end. `expects_continue`: the client waits for a word before it sends the
-    body. `is_body_lost`: the body cannot be read to its end, so the connection ends with the response.
+    `route` is the template that matched, `error` the code of the refusal, and `principal` the account or person that sent the request.
+    `refusal` is a fault that was detected before the request reached its front end. If `expects_continue` is true, the client waits for
+    `100 Continue` before it sends the body. If `is_body_lost` is true, the body cannot be read to its end, so the connection is closed.
     """
 
     def __init__(self, client_address: str, shared: limits.ConnectionLimits, connection: HttpConnection) -> None:
@@ -42,20 +42,20 @@ class RequestInfo:
     def authenticated(self, key: str | None = None) -> None:
         """Stop counting this request, its body and its connection against the limits for unknown callers.
 
-        With `key` the connection counts as one of that key instead.
+        If `key` is given, the connection counts as a connection of that key instead.
         """
         self.release()
         self._limits.authenticated(self._connection, key)
 
     def count(self, share: str) -> None:
-        """Count a request that a trusted proxy forwards for an address. It is refused if the address has too many."""
+        """Count a request that a trusted proxy forwards for an address. If the address has too many, set `refusal`."""
         if self._limits.take_request(share):
             self._share = share
         else:
             self.refusal = TooManyRequests()
 
     def count_body(self, size: int) -> None:
-        """Count the bytes of the body that are held; raises BodiesOverload."""
+        """Count the bytes of the body in memory. Raise BodiesOverload if unknown senders exceed the limit."""
         if not self._is_counted or size <= self._body_bytes:
             return
         if self._limits.body_bytes + size - self._body_bytes > limits.MOST_BODIES:
@@ -65,7 +65,7 @@ class RequestInfo:
         self._body_bytes = size
 
     def release(self) -> None:
-        """Stop counting the request and its body: its sender is known, or the request is answered."""
+        """Stop counting the request and its body, because its sender is known or the request is answered."""
         self._limits.body_bytes -= self._body_bytes
         if self._share is not None:
             self._limits.release_request(self._share)
@@ -76,7 +76,7 @@ INFO = web.RequestKey("info", RequestInfo)
 
 
 def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) -> bool:
-    """Report whether the connection can be used again: what is left of the request, and the response, have an end."""
+    """Report whether the connection can be reused. The rest of the request and the response must have a known end."""
     # What comes behind a declined upgrade aiohttp may lose, and behind a chunked body may be fields of its trailer.
     if request.method == "CONNECT" or "Transfer-Encoding" in request.headers or "Upgrade" in request.headers:
         return False
@@ -91,7 +91,7 @@ def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) ->
 
 
 def is_same_origin(request: web.BaseRequest, public_url: str) -> bool:
-    """Report whether a form was sent by a page of this service. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
+    """Report whether a page of this service sent a form. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
     sites = request.headers.getall("Sec-Fetch-Site", [])
     if sites:
         return len(sites) == 1 and sites[0] in ("same-origin", "none")
@@ -99,7 +99,7 @@ def is_same_origin(request: web.BaseRequest, public_url: str) -> bool:
 
 
 def names_own_origin(request: web.BaseRequest, public_url: str) -> bool:
-    """Report whether `Origin` is the address of `public_url` or of the `Host` asked for."""
+    """Report whether the header `Origin` equals the origin of `public_url` or of the header `Host`."""
     origins = request.headers.getall("Origin", [])
     if len(origins) != 1:
         return False

@@ -1,4 +1,4 @@
-"""HTTP server of one application: what its connections share, and how they end."""
+"""HTTP server of one application. It has the state that its connections share, and closes them."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ Refuse = Callable[[HttpFault, str], web.Response]  # the second argument is the 
 
 
 class Unparsed(web.Response):
-    """An answer to bytes that never became a request. aiohttp would name itself in it."""
+    """Response to bytes that could not be parsed as a request. aiohttp's own response would name aiohttp."""
 
     async def prepare(self, request: web.BaseRequest) -> None:
         """Write the whole response."""
@@ -40,14 +40,14 @@ class Unparsed(web.Response):
             request.transport.write(f"HTTP/1.1 {self.status} {self.reason}\r\n{head}\r\n".encode("latin-1") + body)
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing: all is written."""
+        """Do nothing, because the whole response is written already."""
 
 
 class HttpServer:
-    """Serves an application to the connections of one or more listeners.
+    """Server of an application for the connections of one or more listeners.
 
-    `unparsed` words the refusal of bytes that never became a request; `always` are header fields of each response. While `is_leaving`,
-    each response closes its connection.
+    `unparsed` makes the response to bytes that could not be parsed as a request. `always` are header fields of each response. While
+    `is_leaving` is true, the connection is closed after each response.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class HttpServer:
         self._logged_at = float("-inf")
 
     async def start(self) -> None:
-        """Prepare the application; its connections are made by `connect`."""
+        """Prepare the application. Listeners call `connect` for each new connection."""
         await self._runner.setup()
         inner = self._runner.server
         if inner is None:
@@ -79,11 +79,11 @@ class HttpServer:
         self.aiohttp_server = web.Server(self._answer, request_factory=self._make_request)
 
     def connect(self) -> HttpConnection:
-        """Make the protocol of a new connection."""
+        """Return the protocol object of a new connection."""
         return HttpConnection(self, asyncio.get_running_loop())
 
     def enter(self, connection: HttpConnection, transport: asyncio.BaseTransport) -> None:
-        """Count a new connection, or close it if no file descriptors are left beside its own."""
+        """Count a new connection. Close it if the process is running out of file descriptors."""
         peer = transport.get_extra_info("peername")
         connection.peer = str(peer[0]) if isinstance(peer, tuple) else None
         connection.is_proxy = self.addresses.is_proxy(connection.peer)
@@ -102,7 +102,7 @@ class HttpServer:
             log.error("cannot accept connections: too many files are open")
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request by the application: each request passes here first."""
+        """Answer a request by the application. Every request passes this method first."""
         connection = request.protocol
         if not isinstance(connection, HttpConnection):
             raise TypeError("a request came on a connection of another kind")
@@ -128,7 +128,7 @@ class HttpServer:
             info.release()
 
     def refuse(self, fault: HttpFault, peer: str | None, request_id: str = "") -> web.Response:
-        """Return the closing response to what is no HTTP. The faulty bytes are neither echoed nor logged."""
+        """Return the response to bytes that are not HTTP, which also closes the connection. These bytes are neither echoed nor logged."""
         request_id = request_id or f"{random.getrandbits(64):016x}"
         log.info("[%s] what %s sent is no HTTP: %s", request_id, peer or "unknown", str(fault) or type(fault).__name__)
         worded = self._unparsed(fault, request_id)
@@ -137,14 +137,14 @@ class HttpServer:
         return response
 
     async def _complete_headers(self, _: web.Request, response: web.StreamResponse) -> None:
-        """Name no software, and add what every response bears."""
+        """Remove the header that names the software, and add the header fields of every response."""
         response.headers.popall("Server", None)
         response.headers.update(self._always)
         if not response.keep_alive:
             response.headers["Connection"] = "close"  # aiohttp leaves it out for HTTP/1.0
 
     async def finish(self, timeout_s: float) -> None:
-        """Answer the requests that have arrived, and close all connections after `timeout_s` seconds at most."""
+        """Answer the requests that have arrived, and close all connections after at most `timeout_s` seconds."""
         self.is_leaving = True
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
@@ -161,7 +161,7 @@ class HttpServer:
 
 
 def _is_clear(request: web.BaseRequest) -> bool:
-    """Report whether a head is unambiguous. aiohttp accepts HTTP/0.9, and requests for an upgrade whose length is ambiguous."""
+    """Report whether a request head is unambiguous. aiohttp also accepts HTTP/0.9, and upgrade requests with an ambiguous length."""
     if request.version not in (HttpVersion10, HttpVersion11):
         return False
     headers = request.headers

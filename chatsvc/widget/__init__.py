@@ -1,7 +1,7 @@
-"""Web widget: a site's script, the frame with the conversation, and the frame's calls.
+"""Web widget: the script for websites, the frame with the conversation, and the frame's calls.
 
-`WebChannel` is the front end. `documents` makes the pages, `calls` reads and answers the frame's requests; static/ holds the script of
-the embedding page (loader.js), that of the frame (widget.js) and its style (widget.css).
+`WebChannel` is the front end. `documents` makes the pages, `calls` answers the frame's requests. static/ contains the script of the
+embedding page (loader.js), the script of the frame (widget.js) and its style (widget.css).
 """
 
 from chatsvc.widget.front_end import WebChannel

@@ -1,7 +1,7 @@
-"""Calls of the widget's frame: send a message, read what is new, rate a reply.
+"""Calls of the widget's frame: send a message, read new messages, rate a reply.
 
-A call names its visitor by `Authorization: Visitor TOKEN`. Before the first token has come it uses `Authorization: First KEY`, the
-Idempotency-Key of the first message. The header `Chatsvc-Site` names the site.
+A call identifies its visitor with `Authorization: Visitor TOKEN`. Before it has received a token, it sends `Authorization: First KEY`,
+where KEY is the Idempotency-Key of the first message. The header `Chatsvc-Site` names the site.
 """
 
 import json
@@ -32,7 +32,7 @@ _MESSAGE = re.compile(r"([0-9a-f-]{36})?")  # the id of a message, or nothing
 
 
 async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST messages: store the message, settle its turn, and return all new messages."""
+    """Answer POST messages. Store the message, wait for the reply, and return all new messages."""
     site, body = _site(widget, request), await _body(request)
     key = request.headers.get("Idempotency-Key", "")
     if not _KEY.fullmatch(key):
@@ -87,7 +87,7 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST feedback: store the visitor's thumb on a reply, or remove it."""
+    """Answer POST feedback. Store the visitor's rating of a reply (thumb up or down), or remove it."""
     _site(widget, request)
     user_id, body = _user(widget, request), await _body(request)
     if user_id is None:
@@ -166,7 +166,7 @@ def _message(widget: Widget, message: Message, page: str | None) -> dict[str, ob
 
 
 def shown_spans(spans: list[Span]) -> list[object]:
-    """Return spans for the frame's script: a plain one is its text, another one `[text, tags, address]`."""
+    """Return spans for the frame's script. A plain span is its text, any other is a list `[text, tags, address]`."""
     tags = [(span, [tag for tag, is_so in (("b", span.bold), ("i", span.italic), ("code", span.code)) if is_so]) for span in spans]
     return [[span.text, names, span.link] if names or span.link else span.text for span, names in tags]
 

@@ -1,4 +1,4 @@
-"""Documents of the web widget. The loader that sites embed, the frame, the page of its own, and the page that stops mails."""
+"""Documents of the web widget: the loader that sites embed, the frame, the stand-alone chat page, and the page that stops mails."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ async def loader(request: Request) -> Response:
 
 @cache
 def _compact(script: str) -> str:
-    """Drop indentation and lines that are comments. The script is part of every page of a site."""
+    """Remove indentation and comment lines from a script, which every page of a site loads."""
     lines = (line.strip() for line in script.splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))
 
 
 async def look(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /widget/BOT/look.js: how the launcher looks, for pages of the channel's sites alone.
+    """Answer GET /widget/BOT/look.js with the appearance of the launcher, for pages of the channel's sites alone.
 
-    What the owner has set goes before the attributes in the page, so that it takes effect in a page that stays as it is.
+    The owner's settings have priority over the attributes in the page, so that changes take effect without a change of the page.
     """
     site, given = _embedding_site(request), "null"
     if widget.admits(site):
@@ -98,7 +98,7 @@ async def look(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /widget/BOT: the frame, for pages of the channel's sites alone."""
+    """Answer GET /widget/BOT with the frame, for pages of the channel's sites alone."""
     site = _embedding_site(request)
     language = language_of(request, widget)
     destination = request.headers.get("Sec-Fetch-Dest")
@@ -111,7 +111,7 @@ async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response
 
 
 async def page(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /chat/BOT: the conversation as a page of its own. The channel must permit it."""
+    """Answer GET /chat/BOT with the conversation as a stand-alone page. The channel must permit it."""
     language = language_of(request, widget)
     if not widget.admits(LINK):
         return _refused(language, widget)
@@ -212,7 +212,7 @@ def _response(status: int, page: str, policy: str, referrer: str) -> Response:
 
 
 async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /chat/BOT/mails/TOKEN with a button. Mail programs that open links by themselves change nothing."""
+    """Answer GET /chat/BOT/mails/TOKEN with a page that has a button. Mail programs that open links automatically thus change nothing."""
     del visits
     _digest(widget, request)
     words = texts(request, widget)
@@ -220,7 +220,7 @@ async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request)
 
 
 async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST /chat/BOT/mails/TOKEN, which the button and mail programs (RFC 8058) send."""
+    """Answer POST /chat/BOT/mails/TOKEN, which the button and mail programs (RFC 8058) send, and stop the mails."""
     await visits.stop_mails(widget, _digest(widget, request))
     return _mails_page(request, widget, texts(request, widget)["mails_stopped"], "")
 

@@ -25,7 +25,7 @@ Handler = Callable[[WebVisits, Widget, Request], Awaitable[Response]]
 
 
 class WebChannel:
-    """Answers the requests of embedding pages and of the widget itself."""
+    """Front end that answers the requests of embedding pages and of the widget itself."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -92,7 +92,7 @@ class WebChannel:
 
 
 def _is_own_call(request: Request, public_url: str) -> bool:
-    """Report whether a request comes from the widget's own page. Browsers name no origin when they read from it over plain http."""
+    """Report whether a request comes from the widget's own page. Over plain http, browsers send no origin with its read requests."""
     named = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
     if not named and request.method in ("GET", "HEAD"):
         return True

@@ -1,10 +1,11 @@
-"""How well the embedded engine answers: CLINC150 (its JSON file, where one is given) and our own sets of small businesses.
+"""Benchmark of the answers of the embedded engine. It uses CLINC150 (if its JSON file is given) and our own sets of small businesses.
 
-CLINC150 is a bot of 150 entries with `--k` training phrasings each, asked by the whole test set and its out-of-scope questions, once
-a seed. Our own sets are in tests/answers/businesses; the vocabulary was made with four of the twelve (tuned on), the
-confidence weighed with four more (weighed on), the rest only measured by (held out).
-right: share of the questions that have an answer and get it; refused: share of the foreign questions that are not answered;
-offered: of the questions not rightly answered, the share that is asked back with the right entry among the first three.
+CLINC150 is a bot of 150 entries with `--k` training phrasings each. It is asked the whole test set, with the out-of-scope questions, once
+for each seed. Our own sets are in tests/answers/businesses. The vocabulary was made with four of the twelve ("tuned on"), the confidence
+was fitted with four more ("weighed on"), and the others are only measured ("held out").
+right: share of the questions with an answer that get this answer.
+refused: share of the foreign questions that get no answer.
+offered: share of the questions without a right answer for which the bot asks back, with the right entry among the first three.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Replay written conversations on a fresh service and write a transcript to be judged.
+"""Replay written conversations on a fresh service and write a transcript for a human judge.
 
 A set is a folder with three parts:
 bots.json     key of each bot: its `name`, its knowledge file (`kb`), and settings as in a file of `chatsvc bot apply`
 kb/           the knowledge files
-talks/*.txt   `== name | BOT | language? | user?` begins a conversation, then a message a line; `\\n` is a line break
+talks/*.txt   `== name | BOT | language? | user?` begins a conversation, then each line is a message; `\\n` is a line break
 
-The service is real: real store, real HTTP. Its clock stands at 2026-11-22 03:05 UTC, a Sunday, when a conversation begins, and 20 seconds
-pass with each message. A user who has spoken in an earlier file comes back 26 hours later.
+The service uses a real store and real HTTP. At the beginning of a conversation its clock stands at 2026-11-22 03:05 UTC, a Sunday, and each
+message advances it by 20 seconds. A user of an earlier conversation comes back 26 hours later.
 
-The transcript has the messages (>), replies (<), captured records (+) and remarks (#): "repeated" (the same reply twice in a row) and
-"forbidden" (something is said to be canceled, booked or passed on, and nothing has been captured of this user). Two transcripts are
-compared by `diff`.
+The transcript contains the messages (>), replies (<), captured records (+) and remarks (#). The remark "repeated" means that a reply is the
+same as the one before. "forbidden" means that a reply claims that something is canceled, booked or passed on, although nothing has been
+captured of this user. Use `diff` to compare two transcripts.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Conversation(NamedTuple):
 
 @dataclass
 class Exchange:
-    """One message and its reply. `refusal` is the code of an error, with its reason."""
+    """One message and its reply. `refusal` is the code of the error, with its reason, if there was no reply."""
 
     conversation: Conversation
     number: int
@@ -118,7 +118,7 @@ def read_talks(folder: Path) -> list[Conversation]:
 
 @dataclass
 class Service:
-    """The running service with the bots of a set."""
+    """The running service, with the bots of a set."""
 
     document: ConfigDocument
     session: ClientSession
@@ -166,7 +166,7 @@ class Service:
 
 
 async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
-    """Run a service with the bots of the set, and say all conversations, one after the other."""
+    """Run a service with the bots of the set, and play all conversations, one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(CONFIG, "utf-8")
@@ -184,7 +184,7 @@ async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
 
 
 def mark(exchanges: Sequence[Exchange]) -> None:
-    """Add the remarks "repeated" and "forbidden"."""
+    """Add the remarks "repeated" and "forbidden" to the exchanges."""
     captured: set[str] = set()
     last = ""
     for exchange in exchanges:
@@ -198,7 +198,7 @@ def mark(exchanges: Sequence[Exchange]) -> None:
 
 
 def summary(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Write the figures that need no judge."""
+    """Yield the lines of the figures that need no human judge."""
     conversations = len({exchange.conversation.name for exchange in exchanges})
     records = sum(len(exchange.captured) for exchange in exchanges)
     yield f"{len(exchanges)} messages in {conversations} conversations, {records} records captured"

@@ -1,6 +1,6 @@
-"""A crowd: 2,000 messages at once on a model that takes 2 s, each from a visitor of its own, through the whole service.
+"""Benchmark of a crowd: 2,000 messages at once, each of another visitor, to the whole service with a model that takes 2 s.
 
-None fails, p99 at most 2.7 s, at most 320 MB of memory in all. A service without a model behind the network, idle, has at most 60 MB.
+No message fails, p99 is at most 2.7 s, and the memory at most 320 MB. An idle service without a model uses at most 60 MB.
 """
 
 from __future__ import annotations

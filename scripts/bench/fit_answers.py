@@ -1,8 +1,8 @@
-"""Fits chatsvc/languages/weights.txt anew. Run it by hand after a change of the search, the concepts or the topics; two minutes.
+"""Fits chatsvc/languages/weights.txt. Run it by hand after a change of the search, the concepts or the topics; it takes two minutes.
 
-The weights of the evidence are those of a conditional logit over the facts of all candidates of each question; the confidence is a
-logistic regression over the signs that the first one answers. Both are fitted on the sets that tests/answers/judging.py names for it:
-whole, without phrasings, with fewer entries, and as sections of three answers. The other sets are only measured.
+The weights of the evidence are those of a conditional logit over the facts of all candidates of each question. The confidence is a logistic
+regression over the signs that the first fact answers the question. Both are fitted on the sets that tests/answers/judging.py names for
+this, in four variants: whole, without phrasings, with fewer entries, and as sections of three answers. The other sets are only measured.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ L2, RATE, STEPS, SIGN_STEPS = 1.0, 0.1, 80, 250
 
 
 class Row(NamedTuple):
-    """A judged question. `right` tells of each candidate which of its facts answer, `tells` whether what is told of one does."""
+    """A judged question. `right` has, for each candidate entry, which of its facts answer the question.
+
+    `tells` reports whether the statement that is made of an entry answers.
+    """
 
     weight: float
     asked: evidence.Question
@@ -45,7 +48,7 @@ class Row(NamedTuple):
 
 
 def variants(entries: list[Entry], questions: list[Question], chance: random.Random) -> Iterator[tuple[list[Entry], list[Question]]]:
-    """Yield a business whole, as a document, with fewer entries, and as sections."""
+    """Yield four variants of a business: whole, without phrasings, with fewer entries, and as sections of several answers."""
     yield entries, questions
     yield [entry._replace(alt=()) for entry in entries], questions
     remaining = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
@@ -62,7 +65,7 @@ def variants(entries: list[Entry], questions: list[Question], chance: random.Ran
 
 
 def rows() -> Iterator[Row]:
-    """Yield the questions of the sets to fit on, judged."""
+    """Yield the judged questions of the sets that are used for fitting."""
     chance = random.Random(SEED)
     for name, language in judging.businesses():
         if judging.part(name) == judging.HELD_OUT:
@@ -98,7 +101,7 @@ def _tells(index: KnowledgeIndex, question: evidence.Question, reply: judging.Re
 
 
 def climb(steps: int, slope: Callable[[list[float]], list[float]], names: Sequence[str]) -> list[float]:
-    """Return the weights at which the slope vanishes (Adam); no sign speaks against what it stands for."""
+    """Return the weights at which the slope is zero, found by Adam. The sign of each weight is fixed by the meaning of its feature."""
     weights, mean, square = [0.0] * len(names), [0.0] * len(names), [0.0] * len(names)
     for step in range(1, steps + 1):
         rate = RATE * (1.0 if step < 0.6 * steps else 0.3)

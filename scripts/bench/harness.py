@@ -1,7 +1,7 @@
-"""Parts of all benchmarks: servers pinned to one core, a load generator on another, interleaved rounds, a table of ratios.
+"""Common parts of all benchmarks: pinned server processes, a load generator on another core, interleaved rounds, a table of ratios.
 
-A ratio is the median over the rounds, each of which runs all candidates one after another: what disturbs the machine disturbs both
-sides of it. Every answer's status is verified. The load generator is far cheaper than any server here.
+A ratio is the median over the rounds. Each round runs all candidates one after another, so that disturbances of the machine affect all of
+them. The status of every response is verified. The load generator uses far less processor time than any server here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Requests = Callable[[int], Iterator[bytes]]
 
 
 class Wrong(Exception):
-    """A server answered something else than it should, or not at all."""
+    """Raised when a server returned an unexpected response, or none."""
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def on_core(core: int) -> Iterator[None]:
 
 
 class ServerProcess:
-    """A server process on the server core. Its first line of output has its `url`; its log may go to a file."""
+    """A server process on the server core. Its first line of output contains its `url`. Its log may be written to a file."""
 
     def __init__(self, *command: str, log: Path | None = None) -> None:
         with on_core(SERVER_CORE), log.open("wb") if log else nullcontext() as stream:
@@ -63,12 +63,12 @@ class ServerProcess:
 
     @classmethod
     def serving(cls, instance: Instance) -> Self:
-        """Start the service of an instance; its log is a file beside the configuration."""
+        """Start the service of an instance. Its log is written to a file beside the configuration."""
         log = instance.config.with_name("log")
         return cls("-m", "chatsvc", "-c", str(instance.config), "serve", "--json", log=log)
 
     def rss_mb(self, field: str = "VmRSS") -> float:
-        """Return the memory that it holds now, or with "VmHWM" that it held at most."""
+        """Return the memory that the process uses now, in MB, or with "VmHWM" the most that it has used."""
         words = Path(f"/proc/{self._process.pid}/status").read_text("ascii").split()
         return int(words[words.index(f"{field}:") + 1]) * 1024 / 1e6
 
@@ -76,12 +76,12 @@ class ServerProcess:
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))  # noqa: PTH208  # Path would look at each of them
 
     def tasks(self) -> int:
-        """Return the number of its asyncio tasks, which only `servers.py watched` tells."""
+        """Return the number of the server's asyncio tasks. Only the server `servers.py watched` supports this."""
         self._process.send_signal(signal.SIGUSR1)
         return int(json.loads(self._process.stdout.readline() if self._process.stdout else b"")["tasks"])
 
     def cpu_s(self) -> float:
-        """Return the processor time that all its threads have used so far."""
+        """Return the processor time that all threads of the process have used so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
@@ -99,7 +99,7 @@ def request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
 
 
 class HttpConnection(asyncio.Protocol):
-    """A keep-alive connection on which whole messages of HTTP arrive, one at a time."""
+    """A keep-alive connection that receives whole HTTP messages, one at a time."""
 
     transport: Any = None
     _buffer = b""
@@ -121,7 +121,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 class Connection(HttpConnection):
-    """One connection of a load."""
+    """One connection of a `Load`."""
 
     def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
         self._load, self._requests, self.sent_at = load, requests, 0.0
@@ -150,7 +150,7 @@ class Round(NamedTuple):
 
 @dataclass
 class Load:
-    """Connections to one server, each with a request in flight during a round."""
+    """Connections to one server. During a round each of them always has a request in flight."""
 
     name: str
     server: ServerProcess
@@ -175,7 +175,7 @@ class Load:
         await self.run(0.7)
 
     async def run(self, seconds: float, connections: Sequence[Connection] = ()) -> Round:
-        """Keep all connections busy for so long, and wait for the last answers."""
+        """Keep all connections busy for `seconds`, and wait for the last responses."""
         self._done = asyncio.get_running_loop().create_future()
         self._latencies = []
         cpu, start = self.server.cpu_s(), time.perf_counter()
@@ -189,7 +189,7 @@ class Load:
         return Round(count / (time.perf_counter() - start), (self.server.cpu_s() - cpu) / count * 1e6, self._latencies)
 
     def answered(self, connection: Connection, body: bytes, now: float) -> None:
-        """Note an answer; while the round lasts, the next request follows it."""
+        """Record a response. Until the round ends, send the next request on the same connection."""
         self.body = body
         self._latencies.append(now - connection.sent_at)
         if now < self._until:
@@ -226,12 +226,12 @@ def quantile_ms(seconds: Iterable[float], share: float) -> float:
 
 
 def the_same(*raw: bytes) -> Requests:
-    """Make requests: every connection sends one of these, over and over."""
+    """Return requests that never change: every connection repeats one of `raw`."""
     return lambda connection: repeat(raw[connection % len(raw)])
 
 
 async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None:
-    """Connect all candidates and run them in turns, every second round in the opposite order."""
+    """Connect all candidates and run them in turns. The order is reversed in every second round."""
     for load in loads:
         if not load.opened:
             await load.connect()
@@ -242,7 +242,7 @@ async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None
 
 
 class Bar(NamedTuple):
-    """One line of the table: a figure and its bar, which is the least value, or the greatest if `least` is false."""
+    """One line of the table: a figure and its limit `bar`. This is the least allowed value if `least` is true, otherwise the greatest."""
 
     what: str
     figure: float
@@ -255,7 +255,7 @@ class Bar(NamedTuple):
 
 
 def ratio(what: str, over: Load, under: Load, bar: float) -> Bar:
-    """Compare the requests a second of `over` and `under`."""
+    """Return the median ratio of the requests per second of `over` to those of `under`."""
     return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), bar)
 
 

@@ -1,4 +1,4 @@
-"""A data folder for a benchmark: an account with three bots and some keys, limits out of the way."""
+"""Installation for a benchmark: a data folder with an account, three bots and some keys. Its limits are too high to matter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _runs = count()
 
 @dataclass(frozen=True)
 class Instance:
-    """An installation of chatsvc: its place and its callers' keys."""
+    """An installation of chatsvc: its configuration file, its account, its bots and its API keys."""
 
     config: Path
     account: str
@@ -39,7 +39,7 @@ class Instance:
 
 
 def perform(config: Path, operation: str, **arguments: Any) -> Any:
-    """Perform an operation as a command does, here or on the running service."""
+    """Perform an administrative operation as a command does, in this process or by the running service."""
     return client.call(configuration.read(config, {}), operation, arguments)
 
 
@@ -53,7 +53,7 @@ def _furnish(file: Path) -> Instance:
 
 
 def visitors(instance: Instance, messages: int = 4) -> Requests:
-    """Make the requests of visitors: each connection is one after another, who sends so many messages. All have the same length."""
+    """Make requests of equal length. Each connection sends `messages` messages of one visitor, then those of the next."""
     run = next(_runs)
 
     def requests(connection: int) -> Iterator[bytes]:
@@ -68,7 +68,7 @@ def visitors(instance: Instance, messages: int = 4) -> Requests:
 
 @contextmanager
 def instances(number: int, settings: str = OFFLINE) -> Iterator[list[Instance]]:
-    """Make throw-away instances, `settings` added to their configuration; nothing of them stays."""
+    """Make temporary installations with `settings` added to their configuration. They are deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder, ThreadPoolExecutor(1) as thread:
         files = [Path(folder) / str(index) / "config.yaml" for index in range(number)]
         for file in files:

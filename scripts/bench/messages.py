@@ -1,9 +1,9 @@
-"""How fast the interface answers on one core, 64 callers in flight.
+"""Benchmark of the interface on one core, with 64 requests in flight.
 
-GET /chatbots: at least 0.6 of a stock aiohttp handler that answers the same bytes. POST /messages with an engine that answers at once,
-durably written: at least 0.45 of the same writing nothing. A visitor sends four messages, then the next one comes. A message through a
-model: at least 0.6 calls of the provider's library alone in its processor time, which a busy machine does not change; the library sends
-the body that the service sends, over its aiohttp client.
+GET /chatbots reaches at least 0.6 of the rate of a stock aiohttp handler with the same response. POST /messages, with an engine that
+answers at once and durable writes, reaches at least 0.45 of its rate without writes. A visitor sends four messages, then the next visitor
+follows. With a model, the processor time of a call with the provider's library alone is at least 0.6 of that of a message. Other load on
+the machine does not change this ratio. The library sends the same body as the service, over the service's aiohttp client.
 """
 
 from __future__ import annotations

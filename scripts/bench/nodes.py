@@ -1,9 +1,9 @@
-"""Cost of PostgreSQL for one process: the same service over either store. And the cost of a message where three processes share the work.
+"""Benchmark of the cost of PostgreSQL, for one process instead of SQLite, and for three processes that share the work.
 
-POST /messages at least 0.5 of SQLite's, GET /conversations (of those messages) and GET /chatbots at least 0.8.
-With three processes a message takes at most 1.2 times the processor time of one's, PostgreSQL not counted: where they share its callers,
-and where each has as many. (Fewer callers make smaller batches, with one process too.) PostgreSQL is started here with its own defaults,
-fsync among them, and runs on all cores. Its store is a copy that `chatsvc store copy` made.
+With one process, POST /messages reaches at least 0.5 of the rate with SQLite, GET /conversations and GET /chatbots at least 0.8. With three
+processes, a message uses at most 1.2 times the processor time of one process, without PostgreSQL's own. This is measured twice: the
+processes share the callers of one, or each has as many. (With fewer callers batches are smaller, also for one process.) PostgreSQL runs on
+all cores with its default settings, including fsync. Its store is a copy made by `chatsvc store copy`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROUNDS, SECONDS = 7, 0.6
 
 
 def move(instance: Instance, server: Postgres) -> None:
-    """Copy the store of an installation to PostgreSQL, and have its configuration name it."""
+    """Copy the store of an installation to PostgreSQL, and change its configuration to use it."""
     folder = instance.config.parent
     url = f"postgresql://{USER}@127.0.0.1:{server.port}/{server.new_database()}"
     (folder / "password").write_text(PASSWORD, "ascii")
@@ -43,7 +43,7 @@ def move(instance: Instance, server: Postgres) -> None:
 
 
 class Several(ServerProcess):
-    """Several processes, which connections reach in turn."""
+    """Several server processes, to which new connections are distributed in turn."""
 
     def __init__(self, *processes: ServerProcess) -> None:
         self._processes = processes
@@ -58,7 +58,7 @@ class Several(ServerProcess):
 
 
 def beside(instance: Instance, name: str) -> Instance:
-    """Make an installation over the same store, with a data folder of its own."""
+    """Make an installation that uses the same store as another one, with its own data folder."""
     folder = instance.config.parent / name
     folder.mkdir()
     for file in ("config.yaml", "password"):

@@ -1,6 +1,7 @@
-"""How long the paths through the code are: modules and functions of chatsvc that one act passes, the second time it is done.
+"""Benchmark of the length of code paths: the number of chatsvc's modules and functions that one operation calls.
 
-The bars are the most that a path may pass. Every thread counts, and so does a command with the service that it asks.
+The bars are the highest allowed numbers. An operation is done twice, and the second time counts. All threads are counted, and for a command
+also the service that it calls.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ KNOWLEDGE = "## Are you open on Saturday?\nalt: saturday\n\nYes, from 10 to 14.\
 
 
 class Trace:
-    """The functions that were called while it was on, by file and name."""
+    """Recorder of the functions that are called while `is_on` is true, by file and name."""
 
     def __init__(self) -> None:
         self.calls: set[tuple[str, str]] = set()
@@ -56,7 +57,7 @@ class Trace:
                 self.calls.add((code.co_filename, code.co_qualname))
 
     async def count(self, act: Callable[[], Awaitable[Any]]) -> tuple[int, int]:
-        """Do it twice, and count the modules and functions of the second time."""
+        """Run `act` twice, and count the modules and functions that it calls the second time."""
         await act()
         await asyncio.sleep(0.3)
         self.calls.clear()

@@ -1,9 +1,9 @@
-"""Servers to compare with, each run as `python servers.py KIND ...`. The first line of output has the url.
+"""Servers for comparisons, each run as `python servers.py KIND ...`. The first line of output contains the URL.
 
-stock BODY          aiohttp as it comes: one route, whose handler encodes the JSON value of the file BODY at each request
-watched CONFIG      chatsvc as it is; on SIGUSR1 it prints the number of its tasks
+stock BODY          aiohttp with one route, whose handler encodes the JSON value of the file BODY at each request
+watched CONFIG      chatsvc without changes; on SIGUSR1 it prints the number of its tasks
 product CONFIG      chatsvc with an engine that answers at once
-nothing CONFIG      the same, but an exchange is not written
+nothing CONFIG      the same, but exchanges are not written to the store
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def _stock(body: str) -> None:
 
 
 class _AtOnce:
-    """An engine that answers at once."""
+    """Engine that answers at once."""
 
     async def start(self) -> None: ...
 

@@ -1,9 +1,9 @@
-"""Whether anything grows: a mixed load at a moderate rate, with a stand-in model and a webhook receiver, 20 minutes or $MINUTES.
+"""Soak test that looks for leaks: a mixed load with a stand-in model and a webhook receiver, for 20 minutes or $MINUTES.
 
-Visitors new and old, captures that are told by webhook, a model that is overloaded now and then, a receiver that fails now and then,
-lists, histories and analytics, callers who hang up, commands. Printed for each minute: memory, open descriptors, tasks, the size of the
-write-ahead log. After a fifth of the time for warming up, descriptors and tasks may not grow (a few come and go with kept connections),
-memory by less than 2 %; the log stays under 64 MB.
+The load has new and known visitors, captures that are sent by webhook, a model that is sometimes overloaded, a receiver that sometimes
+fails, lists, histories, analytics, callers who disconnect, and commands. Each minute it prints memory, open descriptors, tasks and the size
+of the write-ahead log. After a warm-up of a fifth of the time, descriptors and tasks may not grow (apart from a few keep-alive
+connections), and memory by less than 2 %. The log stays under 64 MB.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COME_AND_GO = 8
 
 
 def replies(body: bytes) -> bytes:
-    """A model with 2 % overload. Notes a request where the visitor leaves an address."""
+    """Return the stand-in model's response. 2 % are overload errors. If the visitor leaves an address, it notes a request."""
     if random.random() < 0.02:
         return OVERLOADED
     if CALL_ME.encode() not in body and rb"beni aray\u0131n" not in body:
@@ -53,7 +53,7 @@ def replies(body: bytes) -> bytes:
 
 
 def unsteady(_: bytes) -> bytes:
-    """Answer as a customer's server that hangs up on 3 % and says 500 to as many."""
+    """Answer as an unreliable webhook receiver. It closes the connection at 3 % of the requests and returns 500 at another 3 %."""
     chance = random.random()
     if chance < 0.03:
         return b""
@@ -62,7 +62,7 @@ def unsteady(_: bytes) -> bytes:
 
 @dataclass
 class Caller:
-    """Sends the load."""
+    """Client that sends the mixed load."""
 
     instance: Instance
     session: ClientSession
@@ -71,7 +71,7 @@ class Caller:
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     async def send(self) -> None:
-        """Send one request of some kind."""
+        """Send one request of a random kind."""
         self.sent += 1
         chance, bot = random.random(), random.choice(self.instance.bots)
         visitor = f"visitor {self.sent}" if chance < 0.2 else f"visitor {random.randrange(VISITORS)}"
@@ -100,7 +100,7 @@ class Caller:
             self.statuses[type(fault).__name__, 0] += 1
 
     async def run(self, until: float) -> None:
-        """Send at an even rate, however long the answers take."""
+        """Send requests at a constant rate, independent of the time that the responses take."""
         due = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as requests:
             while time.monotonic() < until:
@@ -110,7 +110,7 @@ class Caller:
 
 
 class Sample(NamedTuple):
-    """State of the service at one moment."""
+    """Measurements of the service at one moment."""
 
     seconds: float
     rss_mb: float
@@ -120,7 +120,7 @@ class Sample(NamedTuple):
 
 
 async def watch(server: ServerProcess, instance: Instance, until: float) -> list[Sample]:
-    """Take a sample every few seconds, and print a line a minute."""
+    """Take a sample every few seconds, and print one line each minute."""
     wal = instance.config.parent / "data/chatsvc.db-wal"
     began, samples, minute = time.monotonic(), list[Sample](), 0
     print(f"{'minute':>6} {'memory MB':>10} {'descriptors':>11} {'tasks':>6} {'log MB':>7}", file=sys.stderr)
@@ -139,7 +139,7 @@ async def watch(server: ServerProcess, instance: Instance, until: float) -> list
 
 
 def summary(samples: list[Sample], begin_s: float, end_s: float) -> Sample:
-    """Return the median of memory in a span of time, the fewest descriptors and tasks, and the largest log."""
+    """Return one sample for a span of time: the median of memory, the least of descriptors and tasks, and the largest log."""
     span = [sample for sample in samples if begin_s <= sample.seconds < end_s] or samples[-1:]
     _, rss, descriptors, tasks, wal = zip(*span, strict=True)
     # The fewest: what is left when no request happens to be in flight.

@@ -1,4 +1,4 @@
-"""A stand-in for a server that speaks POST /v1/messages, at its cheapest: one answer for everybody, after so many seconds."""
+"""A cheap stand-in for a model's server (POST /v1/messages), which gives every caller the same response after a fixed delay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = Callable[[bytes], bytes]
 
 
 def response(content: list[dict[str, Any]], stop_reason: str = "end_turn") -> bytes:
-    """A whole HTTP response in the shape of the Messages API."""
+    """Return a whole HTTP response in the format of the Messages API."""
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": content, "stop_reason": stop_reason}
     body = json.dumps({**message, "stop_sequence": None, "usage": {"input_tokens": 200, "output_tokens": 40}}).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
@@ -46,7 +46,7 @@ class _Connection(HttpConnection):
 
 @asynccontextmanager
 async def model(answer: Answer = lambda _: SPOKEN, delay_s: float = 0.0, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """Run a server and give its address; `answer` makes a response of a request's body, or none to hang up."""
+    """Run the stand-in server and yield its URL. `answer` makes the response to a request's body, or b"" to close the connection."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(answer, delay_s), "127.0.0.1", 0, backlog=4096, ssl=tls)
     yield f"http{'s' if tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"

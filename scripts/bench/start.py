@@ -1,6 +1,6 @@
-"""Processor time of a command: the whole process of `chatsvc key create` against an empty click program, with and without a running server.
+"""Benchmark of the start of a command: the processor time of `chatsvc key create`, compared with an empty click program.
 
-At most three times the processor time without a server and twice with one, by the median of the pairs.
+By the median of the pairs, it uses at most three times the processor time without a running server, and twice with one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EMPTY = "import click\n\nclick.command()(lambda: None)()\n"
 
 
 def cpu_ms(arguments: list[str], cwd: Path) -> float:
-    """Return the processor time of one process: other load on the machine distorts it less than wall time."""
+    """Return the processor time of one process in ms. Other load on the machine affects it less than the elapsed time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(arguments, check=True, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603  # its own commands
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

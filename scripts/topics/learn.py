@@ -1,11 +1,11 @@
-"""Learns the engine's topics from the sentences beside this script. Run it by hand when sentences or lexicon change.
+"""Learns the engine's topics from the sentence files in this folder. Run it by hand when sentences or lexicon change.
 
     .venv/bin/python scripts/topics/learn.py
 
-A sentence file holds topics: `# name`, and below it what visitors write who want to know about it, a sentence a line, in both languages.
-For each stem and concept that occurs the topics are kept in which it is used most, with how much it says at all: what occurs in many
-topics says little. Each topic also gets a place in a space of few dimensions, in which topics with the same words lie close together
-(latent semantic analysis). The result is the same on every machine.
+A sentence file contains topics. `# name` begins a topic, and each line below is a sentence of visitors who ask about it, in both languages.
+For each stem and concept, the topics in which it is used most are stored, with a weight: a word that occurs in many topics has a low
+weight. Each topic also gets coordinates in a space of few dimensions, in which topics with the same words are close together (latent
+semantic analysis). The result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADER = (
 
 
 def read() -> dict[str, list[str]]:
-    """Return each topic with its sentences, which may be in several files."""
+    """Return the sentences of each topic, which may be in several files."""
     sentences: dict[str, list[str]] = {}
     for path in sorted(SENTENCES.glob("*.txt")):
         name = ""
@@ -50,7 +50,7 @@ def read() -> dict[str, list[str]]:
 
 
 def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the lines of the data, in the form that chatsvc.engines.knowledge.search.topics.Topics reads."""
+    """Yield the lines of the topics file, in the format that chatsvc.engines.knowledge.search.topics.Topics reads."""
     yield HEADER
     yield "\t".join(sentences)
     used: dict[str, dict[int, int]] = {}  # feature -> topic -> in how many of its sentences

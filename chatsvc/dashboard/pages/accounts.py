@@ -1,4 +1,4 @@
-"""The account of the page for its owner, with its API keys; all accounts for the administrator: search, create, change, delete."""
+"""Accounts: an owner's own account with its API keys. An administrator can search, create, change and delete all accounts."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SETTINGS = ("name", "plan", "status", "messages_limit", "credits")
 
 @view("accounts.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the accounts whose name has the words searched for."""
+    """Return the accounts whose names contain the search terms."""
     q, plans = page.query.get("q", "").strip(), _plans(page)
     listed = await page.perform("account.list", q=q, limit=50, after=page.query.get("after"))
     chosen = typed.text("plan") or (DEFAULT_PLAN if DEFAULT_PLAN in page.services.config.plans else plans[-1][0])
@@ -52,7 +52,7 @@ delete = act("account.delete", "account", to="/accounts", done="removed", shown=
 
 @form(detail)
 async def change(page: Page, fields: Fields) -> Response:
-    """Change what differs; a new plan brings its own limit unless another one is typed."""
+    """Change the values of an account that differ. A new plan sets its own limit, unless the operator types another one."""
     stored = (await detail.values(page, NO_FIELDS))["typed"]
     given = {name: fields.number(name) if name in ("messages_limit", "credits") else fields.optional(name) for name in SETTINGS}
     if "name" in fields:
@@ -64,7 +64,7 @@ async def change(page: Page, fields: Fields) -> Response:
 
 @view("account.html")
 async def show_own(page: Page, _: Fields) -> dict[str, Any]:
-    """Return plan, allowance, credits and subscription of the account of the page."""
+    """Return plan, allowance, credits and subscription of the page's account."""
     if page.account_id is None:
         return {"account": None}
     usage = await page.perform("account.show", account=page.account_id)

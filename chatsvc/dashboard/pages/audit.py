@@ -1,4 +1,4 @@
-"""Audit log: who did what, from where, with what outcome. An administrator sees the installation's, an owner the account's."""
+"""Audit log, which shows every operation with its actor and outcome. An administrator sees the installation's, an owner the account's."""
 
 import json
 import re
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 async def show(page: Page) -> Response:
-    """List records, newest first: an administrator's of the whole installation, an owner's of the account."""
+    """List audit records, newest first. An administrator sees those of the whole installation, an owner those of the account."""
     filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("since", "actor", "act")}
     account = None if page.operator.admin else page.account_id
     listed = await page.listed("audit", account=account, limit=50, after=page.query.get("after"), **filters)
@@ -56,14 +56,14 @@ async def show(page: Page) -> Response:
 
 
 def _setting(page: Page, path: str, accounts: dict[str, str]) -> str:
-    """Return the name of a setting, such as "Sentences: thanks.tr"; a role has the name of its account."""
+    """Return the name of a setting, such as "Sentences: thanks.tr". For a role, it includes the name of the account."""
     name, _, rest = path.partition(".")
     title = next((page.text(key) for key in (f"audit.setting_{name}", f"fields.{name}") if translations.has(key)), name)
     return f"{title}: {accounts.get(rest, rest)}" if rest else title
 
 
 def _value(page: Page, setting: str, value: str) -> str:
-    """Word a value as the page of its setting does; show what has no word as it is."""
+    """Return the text that a setting's page shows for a value. Return a value without such a text unchanged."""
     if value in ("true", "false"):
         return page.text(f"audit.{value}")
     if setting == "opening_hours":
@@ -77,9 +77,9 @@ def _value(page: Page, setting: str, value: str) -> str:
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:
-    """Return the kinds and ids of the records concerned, each once, without the account.
+    """Return the kinds and ids of the records of an audit entry, each once, without the account.
 
-    A new record has the kind of its operation, such as `key` for `key.create`.
+    A created record has the kind of its operation, such as `key` for `key.create`.
     """
     kinds = {key: kind for kind, key in record.ids.items() if kind != "id"}
     new = record.ids.get("id")
@@ -89,5 +89,5 @@ def _ids(record: AuditRecord) -> list[tuple[str, str]]:
 
 
 def _kind(page: Page, kind: str) -> str:
-    """Name a kind of record; show one of an earlier version as it is."""
+    """Return the name of a kind of record. Return a kind of an earlier version unchanged."""
     return page.text(f"audit.kind_{kind}") if translations.has(f"audit.kind_{kind}") else kind

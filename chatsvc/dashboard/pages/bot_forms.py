@@ -1,4 +1,4 @@
-"""A form of a bot: the fields that it asks for besides the standard ones, row by row, with the conversation that they lead to."""
+"""A form of a bot: its additional fields, one in each row, and a preview of the conversation that they produce."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ Row = dict[str, str]
 
 @view("bot_form.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the page: those of the form in force, or those typed, whose rows a button rearranges."""
+    """Return the values of the page. These are the saved form, or the typed rows if a button rearranges them."""
     bot, kind = await page.bot(), page.params["kind"]
     if kind not in REQUEST_TYPES:
         raise refusals.form_not_found(form=kind)
@@ -44,7 +44,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def _saved(form: Form) -> dict[str, object]:
-    """Return what a version of the form is made of, in a form that can be shown."""
+    """Return the contents of a form as texts, from which its version is computed and which can be shown."""
     rows = [f"{field.name}: {', '.join(filter(None, [*field.choices, *field.ask.values()]))}" for field in form.fields]
     return {"is": form.appointment, "fields": rows}
 
@@ -55,7 +55,7 @@ def _row(field: FormField) -> Row:
 
 
 def _values(rows: list[Row]) -> list[dict[str, Any]]:
-    """Return the values of the rows with a name."""
+    """Return the fields of the form, which are the rows with a name."""
     return [
         {
             "name": row["name"].strip(),
@@ -75,7 +75,7 @@ def _form_of(appointment: str, rows: list[Row]) -> Form:
 
 
 def _typed(fields: Fields) -> list[Row]:
-    """Return the typed rows, those with a name first: a fault names the place of a field among them."""
+    """Return the typed rows. Rows with a name come first, because faults identify a field by its position among them."""
     rows = [
         {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if f"required_{number}" in fields else ""}
         for number in range(MOST)
@@ -85,7 +85,7 @@ def _typed(fields: Fields) -> list[Row]:
 
 
 def _rearranged(rows: list[Row], button: str) -> list[Row]:
-    """Add, move or remove a row: `add`, `up-1`, `down-1`, `remove-1`. Anything else leaves them."""
+    """Add, move or remove a row for the button `add`, `up-1`, `down-1` or `remove-1`. Ignore any other button."""
     verb, _, number = button.partition("-")
     index = whole_number(number)
     if verb == "add":
@@ -99,7 +99,7 @@ def _rearranged(rows: list[Row], button: str) -> list[Row]:
 
 @form(show)
 async def submit(page: Page, fields: Fields) -> Response:
-    """Change one form; a field without a name is left out. A button of a row changes the rows alone, and nothing is saved."""
+    """Save one form, without the fields that have no name. The button of a row only changes the rows and saves nothing."""
     if fields.text("do"):
         return await show(page, fields)
     kind, rows, appointment = page.params["kind"], _typed(fields), fields.text("is")

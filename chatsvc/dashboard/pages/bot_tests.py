@@ -1,4 +1,4 @@
-"""Tests of a bot: list, add by hand or from a conversation, remove, run. A conversation on trial, of which nothing is stored."""
+"""Tests of a bot, which are added by hand or from a conversation, and run. Also a trial conversation, which is not stored."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _EMPTY = {"ask": "", "language": "", "entry": "", "contains": "", "lacks": "", "
 
 @view("bot_tests.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the tests. `conversation` and `message` name a reply of the bot, of which the form for a new test is filled in."""
+    """Return the tests. If the URL has `conversation` and `message`, the form for a new test is filled in from that reply of the bot."""
     shown = await page.perform("test.show", bot=page.params["bot"])
     values = {name: typed.raw(name) for name in _EMPTY}
     if page.request.method != "POST" and page.query.get("message") and page.may("test.add"):
@@ -27,7 +27,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 async def _answered(page: Page, bot: Bot) -> dict[str, str]:
-    """Return the test that expects a reply of the bot again."""
+    """Return the values of a test that expects the same reply of the bot again."""
     messages, index = await records.reply_of(page, bot, "assistant")
     if index is None:
         return _EMPTY
@@ -63,7 +63,7 @@ async def run(page: Page, _: Fields) -> Response:
 
 @view("try_bot.html")
 async def show_trial(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the conversation as the widget on the website would show it, with the reasons of each reply."""
+    """Return the trial conversation as the widget would show it, with the reasons of each reply."""
     bot = await page.bot()
     trial = await page.perform("bot.try", bot=bot.id, trial=typed.optional("trial") or page.query.get("trial"))
     web = next((channel for channel in await page.perform("channel.list", bot=bot.id) if channel.channel == WEB), None)

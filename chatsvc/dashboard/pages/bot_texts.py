@@ -1,4 +1,4 @@
-"""Sentences of a bot's dialogue, by their place in the talk: list, reword one, restore its default. Rare ones are folded."""
+"""Sentences of a bot's dialogue, in the order of a conversation. Each can be changed or reset. Rare sentences are folded away."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,10 +34,10 @@ Wording = dict[str, Any]
 
 
 def _wordings(bot: Bot) -> list[Wording]:
-    """Return the sentences, each with the bot's own words by language and those in force.
+    """Return the sentences, each with the bot's own texts (`own`) and the texts in force (`current`) by language.
 
-    `situation` is where the bot says it, `place` the key of the sentence's place in the talk, such as "asking for the name", None for a
-    rare sentence; `said` is the key of what a visitor says before, None where the bot begins.
+    `situation` is the part of the dialogue in which the bot uses the sentence. `title` is the key of a description of the sentence, or
+    None for a rare sentence. `phrase` is the key of the visitor's words before it, or None if the bot begins.
     """
     own, wordings = profiles.load(bot.profile).texts, list[Wording]()
     for sentence in bot_files.default_sentences():
@@ -73,7 +73,7 @@ async def show(page: Page) -> Response:
 
 @view("bot_text.html")
 async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return one sentence; an empty text restores the default."""
+    """Return one sentence for its form. An empty text restores the default."""
     bot, name = await page.bot(), page.params["sentence"]
     wording = next((wording for wording in _wordings(bot) if wording["default"].name == name), None)
     if wording is None:

@@ -1,4 +1,4 @@
-"""Bots: list, create; the settings of one in pieces, each with a form of its own; closed days; activate, deactivate, delete; its file."""
+"""Bots: list, create, activate, deactivate, delete, and import from a file. Each section of a bot's settings has a form of its own."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def values_of(bot: Bot) -> dict[str, str | list[str]]:
 
 @view("bot_settings.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the settings; in the piece of a refused form, what was typed."""
+    """Return the settings of a bot. In the section of a refused form, the typed values replace the stored ones."""
     bot = await page.bot()
     profile, values = profiles.load(bot.profile), values_of(bot)
     return {
@@ -115,7 +115,7 @@ def _settings(fields: Fields) -> dict[str, object]:
 
 @form(show)
 async def submit(page: Page, fields: Fields) -> Response:
-    """Change the settings of one section, unless somebody else has changed the same ones meanwhile."""
+    """Change the settings of one section. Raise `fields_changed` if somebody else has changed the same settings meanwhile."""
     check_version(fields.text("version"), values_of(await page.bot()), _typed(fields))
     await page.perform("bot.set", bot=page.params["bot"], **_settings(fields))
     piece = fields.text("piece") or "general"
@@ -151,7 +151,7 @@ async def show_file(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 async def apply(page: Page) -> Response:
-    """Show what a bot's file would change. With `yes`, apply it."""
+    """Show how a bot's file would change the bot. With the field `yes`, apply the file."""
     bot_id, fields = page.params["bot"], await page.form(FILE_LIMITS)
     text, name = fields.raw("text"), "bot.yaml"
     try:

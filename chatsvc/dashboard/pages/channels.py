@@ -1,4 +1,4 @@
-"""Channels of a bot: how each is set up, its state, and the widget's line of HTML."""
+"""Channels of a bot: the form and the state of each, and the line of HTML that embeds the widget."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ LOOKS = ("title", "color", "position", "launcher", "theme", "privacy_url")
 
 @view("channels.html")
 async def show(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return each channel with its state and the form that sets it. What was typed takes the place of what is stored in one form."""
+    """Return each channel with its state and its form. In the form that was submitted, the typed values replace the stored ones."""
     platforms, bot = page.services.platforms, await page.bot()
     channels = {channel.channel: channel for channel in await page.perform("channel.list", bot=bot.id)}
     web, typed = channels.get(WEB), fields.text("channel")
@@ -62,15 +62,15 @@ def _web_form(looks: Mapping[str, str], sites: Sequence[str]) -> dict[str, Any]:
 
 
 def _sites(fields: Fields) -> list[str]:
-    """Return the sites of the widget's form, which has one a line."""
+    """Return the sites in the widget's form, which has one site on each line."""
     return [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
 
 
 @form(show)
 async def put(page: Page, fields: Fields) -> Response:
-    """Set up a channel, whose form is in the template channel_NAME.html. Warn if the platform did not confirm the token.
+    """Set up a channel. Its form is in the template channel_NAME.html. Show a warning if the platform did not confirm the token.
 
-    Empty secrets and required settings of a platform stay as they are; other empty settings are removed.
+    Secrets and required settings that are left empty keep their stored values. Other empty settings are removed.
     """
     name = fields.text("channel")
     platform = page.services.platforms.get(name)

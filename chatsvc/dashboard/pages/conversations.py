@@ -1,4 +1,4 @@
-"""Conversations: the list with filters, beside it one with messages, notes, hand-off, visitor, export and erasure; saved replies."""
+"""Conversations: a filtered list, and beside it one conversation with its messages, notes, visitor and actions. Also saved replies."""
 
 import json
 import logging
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 
 
 def _filters(page: Page) -> dict[str, str]:
-    """Return the filters of the list that the page's address has."""
+    """Return the filters of the list from the query parameters."""
     return {name: page.query[name] for name in (*_FILTERS, "captured", "sort") if page.query.get(name)}
 
 
 async def _listed(page: Page, values: dict[str, Any], *, is_beside: bool) -> dict[str, Any]:
-    """Add the list with its filters to the values of a page. Beside an open conversation, refused filters show no rows and no refusal."""
+    """Add the filtered list to the values of a page. Beside an open conversation, refused filters give an empty list without a message."""
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
     captured, sort = bool(page.query.get("captured")), page.query.get("sort", "")
     asked = {**chosen, "captured": captured, "oldest_first": sort == "oldest", "limit": 40}
@@ -74,7 +74,7 @@ async def show_all(page: Page, _: Fields) -> dict[str, Any]:
 
 @form(show_all)
 async def change_many(page: Page, fields: Fields) -> Response:
-    """Resolve, assign or label the chosen conversations. Those that are refused stay chosen, below the reason."""
+    """Resolve, assign or label the chosen conversations. If some are refused, show the page again with these still chosen."""
     acts: dict[str, tuple[str, dict[str, str]]] = {
         "assign": ("conversation.assign", {"email": fields.text("email")}),
         "label": ("conversation.label", {"add": fields.text("label")}),
@@ -98,7 +98,7 @@ async def change_many(page: Page, fields: Fields) -> Response:
 
 
 async def show(page: Page) -> Response:
-    """Show the newest messages, or those around or before one. A search leads to the message found."""
+    """Show the newest messages of a conversation, or the messages around or before a given one. After a search, go to the message found."""
     if page.query.get("q") and not (page.query.get("message") or page.query.get("before")):
         hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
         if hit is not None:
@@ -108,7 +108,7 @@ async def show(page: Page) -> Response:
 
 
 def _timeline(shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
-    """Return the messages and the notes between them by time, each with its local day."""
+    """Return the messages and the notes of a conversation, sorted by time, each with its local day."""
     times = [entry.message.created_at for entry in shown.messages]
     first, last = times[0] if shown.view.older else 0, times[-1] if shown.view.newer else inf
     messages: list[tuple[int, ShownMessage | None, Note | None]] = [(entry.message.created_at, entry, None) for entry in shown.messages]
@@ -121,7 +121,7 @@ def _timeline(shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
 
 
 async def _reply_values(page: Page, shown: ShownConversation, reply: Fields) -> dict[str, Any]:
-    """Return the values of the form for a reply. An entry or a saved reply that was chosen is appended to the text."""
+    """Return the values of the form for a reply. A chosen knowledge entry or saved reply is appended to the typed text."""
     question, text, chosen = reply.text("find"), reply.raw("text"), reply.text("insert")
     bot, answers = shown.view.conversation.chatbot_id, list[Entry]()
     if question:
@@ -202,12 +202,12 @@ async def show_typing(page: Page) -> Response:
 
 
 async def find(page: Page) -> Response:
-    """Search the knowledge for a reply, or append an entry to it."""
+    """Search the knowledge for a reply, or append a found entry to the reply."""
     return await opened(page, await page.form()) if page.may("conversation.reply") else page.fail(403)
 
 
 async def act(page: Page) -> Response:
-    """Perform the act that the path names. It leads to the conversation, to its reply or to the list; a refusal shows what was typed."""
+    """Perform the action that the path names, and redirect. If it is refused, show the conversation again with the typed values."""
     fields, name = await page.form(), page.path.rpartition("/")[2]
     # With the filters of the list; without the search, which leads to a message.
     here = with_query(f"/conversations/{page.params['conversation']}", {**_filters(page), "q": None})
@@ -232,7 +232,7 @@ async def act(page: Page) -> Response:
 
 
 def _until(page: Page, name: str, typed: str) -> int:
-    """Return until when a form sets a conversation aside, 0 for a time that cannot be read."""
+    """Return the time until which a form snoozes a conversation, in Unix milliseconds. Return 0 if the typed time cannot be read."""
     now = formats.moment(page.services.clock(), page.timezone)
     if name == "hours":
         wanted = now + timedelta(hours=3)

@@ -1,4 +1,4 @@
-"""Inbox: requests and appointments of all bots, with filters and a form in each record; appointments also as a calendar."""
+"""Inbox: requests and appointments of all bots, with filters and a form in each record. Appointments also appear in a calendar."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ _ADDED = ("bot", "date", "time", "name", "phone", "email", "message")
 
 
 def _day(page: Page, typed: Fields) -> date | None:
-    """Return the day that a calendar is about, by default today; None for one that no calendar has."""
+    """Return the day that the calendar shows, by default today. Return None if the typed day does not exist."""
     try:
         day = date.fromisoformat(typed.text("date") or page.query.get("day") or "")
     except ValueError:
@@ -31,7 +31,7 @@ def _day(page: Page, typed: Fields) -> date | None:
 
 @view("inbox_calendar.html")
 async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the appointments of a day or of the week around it, laid out."""
+    """Return the appointments of a day, or of the week around it, laid out as a calendar."""
     is_day, now = page.query.get("view") == "day", page.services.clock()
     length, day = timedelta(days=1 if is_day else 7), _day(page, typed) or formats.moment(now, page.timezone).date()
     values = await records.values(page, typed)
@@ -90,7 +90,7 @@ async def show_one(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 async def show(page: Page) -> Response:
-    """Show a page of the inbox; without an account, "Today" explains what to do first."""
+    """Show a page of the inbox. If the operator has no account, redirect to "Today", which explains what to do first."""
     if page.account_id is None:
         return page.redirect("/")
     if "view" not in page.query:
@@ -100,7 +100,7 @@ async def show(page: Page) -> Response:
 
 @form()
 async def decide(page: Page, fields: Fields) -> Response:
-    """Accept or refuse the change of a confirmed appointment that waits."""
+    """Accept or refuse a requested change of a confirmed appointment."""
     given = {name: fields.text(name) for name in ("tell", "text") if fields.text(name)}
     await page.perform("request.decide", request=fields.text("id"), accept=fields.text("accept") == "1", **given)
     return page.redirect(fields.text("next") or f"/inbox/{fields.text('id')}", done="saved")
@@ -116,7 +116,7 @@ change, change_one = form(_list)(_change), form(show_one)(_change)  # in the lis
 
 @form(_calendar)
 async def add(page: Page, fields: Fields) -> Response:
-    """Add an appointment that the team has made, and show its day."""
+    """Add an appointment that the team has made, and show its day in the calendar."""
     await page.perform("appointment.add", **{name: fields.text(name) or None for name in _ADDED})
     return page.redirect(f"/inbox?view=day&day={fields.text('date')}", done="saved")
 

@@ -1,4 +1,4 @@
-"""Knowledge of a bot: entries by source with a search. Add files or a pasted text, whole or in pieces, remove a source, export."""
+"""Knowledge of a bot: its entries by source, with a search. Files or a pasted text can be added, and a source removed or exported."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ TYPES = {
 
 @view("knowledge.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the entries of all sources, or those with the words searched for."""
+    """Return the entries of all sources, or the entries that contain the search terms."""
     bot = await page.bot()
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", "*")
@@ -59,7 +59,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def filtered(entries: Sequence[Entry], q: str, source: str | None = None) -> list[Entry]:
-    """Select the entries of a source (None for all) that have all words of `q`, by source."""
+    """Return the entries that contain all words of `q`, ordered by source. If `source` is not None, return only entries of that source."""
     wanted = fold(q).split()
 
     def matches(entry: Entry) -> bool:
@@ -70,7 +70,7 @@ def filtered(entries: Sequence[Entry], q: str, source: str | None = None) -> lis
 
 
 def files_of(fields: Fields) -> list[tuple[str, bytes]]:
-    """Return the uploads, or the pasted text as a file."""
+    """Return the uploaded files of a form, or its pasted text as a file."""
     files = [(one_line(upload.filename)[:_MOST_NAME], upload.file.read(MAX_BYTES + 1)) for upload in fields.uploads.getall("file", [])]
     text = fields.raw("text")
     if text.strip():
@@ -87,7 +87,7 @@ async def remove_source(page: Page, fields: Fields) -> Response:
 
 
 async def submit(page: Page) -> Response:
-    """Add files or a pasted text, or preview what adding them would change."""
+    """Add files or a pasted text to the knowledge, or preview how adding them would change the bot's answers."""
     operation = "knowledge.preview" if page.path.endswith("/previews") else "knowledge.add"
     if not page.may(operation):
         # Before the files are read: the operation records and refuses the attempt.
@@ -105,7 +105,7 @@ async def submit(page: Page) -> Response:
 
 
 async def refuse_files(page: Page, refusal: Refused, fields: Fields) -> Response:
-    """Show the form again with the faults of the files, and the lines that they are about."""
+    """Show the form again with the faults of the files and the lines that contain them."""
     faults = refusal.facts.get("faults") if refusal.code == "files_invalid" else None
 
     def lines() -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ async def refuse_files(page: Page, refusal: Refused, fields: Fields) -> Response
 
 
 async def export(page: Page) -> Response:
-    """Download the knowledge in one of the formats that `add` reads."""
+    """Download the knowledge as a file, in one of the formats that can be added again."""
     form = page.query.get("format", "")
     ending, kind = TYPES.get(form, TYPES["markdown"])
     whole = await page.perform("knowledge.export", bot=page.params["bot"])
@@ -137,7 +137,7 @@ async def export(page: Page) -> Response:
 
 @view("knowledge_pieces.html")
 async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return the pieces of the form beside the entries of their source. Those that are marked are joined with those above."""
+    """Return the pieces in the form beside the existing entries of their source. Each marked piece is joined with the one above it."""
     typed, chosen, marked = _typed(fields), _numbers(fields, "keep"), _numbers(fields, "join")
     rest = [number for number in range(len(typed)) if not number or number not in marked]
     pieces: Pieces = await page.perform(
@@ -153,7 +153,7 @@ async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
 
 
 def _typed(fields: Fields) -> list[Piece]:
-    """Return all pieces of the form, with those that are left out."""
+    """Return all pieces in the form, including those that will not be added."""
     columns = [[text.replace("\r\n", "\n") for text in fields.all(name)] for name in ("question", "answer", "language", "alt")]
     return [
         Piece(question, answer, language, tuple(filter(None, map(str.strip, alt.split("\n")))))
@@ -187,7 +187,7 @@ async def split(page: Page) -> Response:
 
 
 async def join(page: Page) -> Response:
-    """Join the marked pieces with those above them, and show all again."""
+    """Join each marked piece with the one above it, and show all pieces again."""
     return await _pieces(page, await page.form(PIECES_LIMITS))
 
 

@@ -1,6 +1,6 @@
-"""Editor of one entry, with a search beside it; preview, save, remove. Changes made, to take back; previews and the check.
+"""Editor of one knowledge entry, with a search, a preview and a history of changes that can be undone.
 
-Questions without an answer become entries or phrasings of one.
+Questions without an answer can become new entries, or further phrasings of an existing entry.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def values_of(entry: Entry) -> dict[str, str]:
 
 @view("knowledge_entry.html")
 async def editor(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the editor: those typed, those of the entry, or none; and the result of the search beside it."""
+    """Return the editor's values (those typed, otherwise the entry's, otherwise empty), and the result of the search beside it."""
     bot, key = await page.bot(), page.params.get("entry") or typed.optional("entry")
     entry = await page.perform("knowledge.show", bot=bot.id, entry=key) if key else None
     stored = values_of(entry) if entry else _EMPTY
@@ -45,7 +45,7 @@ async def _result(page: Page, q: str) -> Any:
 
 
 async def show(page: Page) -> Response:
-    """Show the editor of an entry. `conversation` and `message` name a reply whose question is filled in as a phrasing."""
+    """Show the editor of an entry. If the URL has `conversation` and `message`, the question of that reply is added as a phrasing."""
     asked = (await _answered(page)).get("question") if page.query.get("message") and page.may("knowledge.set") else None
     if not asked:
         return await editor(page)
@@ -55,10 +55,11 @@ async def show(page: Page) -> Response:
 
 
 async def show_new(page: Page) -> Response:
-    """Show the editor of a new entry, empty or filled in.
+    """Show the editor of a new entry, empty or filled in from the query parameters.
 
-    `question` is filled in as it is. `unanswered` is the number of a question whose group it begins with. `conversation` and `message`
-    name a message: the visitor's last question before it is the question, without personal data, and an operator's message is the answer.
+    `question` is used unchanged. `unanswered` is the number of an unanswered question, whose group is filled in. `conversation` and
+    `message` name a message: the visitor's last question before it, without personal data, becomes the question, and an operator's
+    message the answer.
     """
     number, values = page.query.get("unanswered", ""), {"question": page.query.get("question", "")[:500]}
     if number:
@@ -70,7 +71,7 @@ async def show_new(page: Page) -> Response:
 
 
 async def _answered(page: Page) -> dict[str, str]:
-    """Return the question of a message and an operator's answer."""
+    """Return the visitor's question before the message in the URL. Return the message too, as answer, if an operator wrote it."""
     bot = await page.bot()
     shown, index = await records.reply_of(page, bot, "assistant", "operator")
     if index is None:
@@ -81,7 +82,7 @@ async def _answered(page: Page) -> dict[str, str]:
 
 
 def question_number(text: str) -> int:
-    """Read the number of an unanswered question; raises `question_not_found`."""
+    """Parse the number of an unanswered question. Raise `question_not_found` if it is not a number."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise refusals.question_not_found(question=text)
     return int(text)
@@ -89,7 +90,7 @@ def question_number(text: str) -> int:
 
 @form(editor)
 async def submit(page: Page, fields: Fields) -> Response:
-    """Save an entry, or preview what saving it would change."""
+    """Save an entry, or preview how saving it would change the bot's answers."""
     operation = "knowledge.preview" if page.path.endswith("/preview") else "knowledge.set"
     bot, key = page.params["bot"], page.params.get("entry") or fields.optional("entry")
     unanswered, values = fields.text("unanswered"), {name: fields.raw(name) for name in _EMPTY}
@@ -106,7 +107,7 @@ async def submit(page: Page, fields: Fields) -> Response:
 
 
 async def search_beside(page: Page) -> Response:
-    """Search beside the editor without a script: what was typed is kept."""
+    """Show the editor with the result of its search, for browsers without scripts. The typed values are kept."""
     return await editor(page, await page.form())
 
 
@@ -116,7 +117,7 @@ async def search(page: Page) -> Response:
 
 
 async def preview_removal(page: Page) -> Response:
-    """Preview the removal of the entry. Where the form has its texts, preview saving it."""
+    """Preview the removal of the entry. If the form contains the entry's texts, preview saving them instead."""
     if "question" in await page.form():
         return await submit(page)
     preview = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])
@@ -142,7 +143,7 @@ async def groups(page: Page, _: Fields) -> dict[str, Any]:
 
 
 async def show_unanswered(page: Page) -> Response:
-    """List the groups, most asked first. With `question`, let the operator choose an entry for that group."""
+    """List the groups of unanswered questions, the most frequent first. `question` chooses a group for which to pick an entry."""
     if not page.query.get("question"):
         return await groups(page)
     question, q = question_number(page.query["question"]), page.query.get("q", "").strip()
@@ -164,7 +165,7 @@ async def add_phrasings(page: Page, fields: Fields) -> Response:
 
 @form(groups)
 async def forget(page: Page, fields: Fields) -> Response:
-    """Forget the questions of a group, or without one all."""
+    """Delete the unanswered questions of a group, or of all groups if none is given."""
     page.require_confirmation("knowledge.forget_unanswered", fields)
     question = question_number(fields.text("id")) if fields.text("id") else None
     await page.perform("knowledge.forget_unanswered", bot=page.params["bot"], question=question)
@@ -173,7 +174,7 @@ async def forget(page: Page, fields: Fields) -> Response:
 
 @form()
 async def begin_answer(page: Page, fields: Fields) -> Response:
-    """Open the editor with a draft made of a group."""
+    """Open the editor with a new entry that is filled in from a group of unanswered questions."""
     bot, number = page.params["bot"], question_number(fields.text("id"))
     await page.perform("unanswered.answer", bot=bot, question=number)
     return page.redirect(page.url(f"/bots/{bot}/knowledge/new", unanswered=number))

@@ -1,4 +1,4 @@
-"""Visitors as people, with the form for contact data and note; lists as CSV files: requests and appointments, and conversations."""
+"""List of visitors, with a form for contact data and a note. Also CSV files of requests, appointments and conversations."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
@@ -39,7 +39,7 @@ async def change_person(page: Page, fields: Fields) -> Response:
 
 
 async def _download(page: Page, file: str, columns: tuple[str, ...], cells_of: CellsOf, pages: AsyncIterator[list[Any]]) -> Response:
-    """Send what an operation exports, a line for each entry. Spreadsheets expect the separator of the language of the page."""
+    """Send the entries of an export operation as a CSV file. The separator is the one that spreadsheets expect in the page's language."""
     bots, separator = await records.bots_of(page), ";" if page.language == "tr" else ","
 
     async def lines() -> AsyncIterator[bytes]:
@@ -55,7 +55,7 @@ def _time(page: Page, instant: int) -> str:
 
 
 async def download_inbox(page: Page) -> Response:
-    """Send the requests and appointments that the inbox lists."""
+    """Send the requests and appointments of the inbox as a CSV file."""
     filters = {name: page.query.get(name) or None for name in ("q", "bot", "status", "kind", "assignee")}
     return await _download(page, "inbox.csv", _RECORDS, _record, await page.perform("inbox.export", **filters))
 
@@ -77,7 +77,7 @@ def _record(page: Page, item: InboxItem, bots: Mapping[str, Bot]) -> Cells:
 
 
 async def download_conversations(page: Page) -> Response:
-    """Send the conversations that their page lists, a line each."""
+    """Send the list of conversations as a CSV file, with one conversation on each line."""
     filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("q", "bot", "channel", "status", "label")}
     pages = await page.perform("conversation.export_rows", **filters, captured=bool(page.query.get("captured")))
     return await _download(page, "conversations.csv", _CONVERSATIONS, _conversation, pages)

@@ -1,4 +1,4 @@
-"""Sign in with e-mail address and password; the second step with a code; sign out. Set-up link, on which the password is chosen."""
+"""Sign-in with e-mail address and password, then with a code; sign-out. Also the set-up link with which an operator chooses a password."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from chatsvc.web.forms import Fields
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the form; `somebody` is false where the page names the command that makes the first operator."""
+    """Return the values of the form. If `somebody` is false, the page shows the command that creates the first operator."""
     next_path = local(typed.text("next") if typed else page.query.get("next"))
     somebody = bool(typed) or await operators.any_exists(page.services)
     return {"email": typed.text("email"), "next": next_path, "somebody": somebody, "mails": page.services.sends_mail}
@@ -24,7 +24,7 @@ show_code = view("second_factor.html")(_values)
 
 
 async def show(page: Page) -> Response:
-    """Show the form, or the page that a session leads to."""
+    """Show the sign-in form. If there is a session already, redirect to the page that follows the sign-in."""
     return page.redirect(local(page.query.get("next"))) if page.is_signed_in else await login(page)
 
 
@@ -49,7 +49,7 @@ async def show_logout(page: Page) -> Response:
 
 
 async def sign_out(page: Page) -> Response:
-    """End the session; one that has ended already is no error."""
+    """End the session. It is not an error if the session has ended already."""
     try:
         await page.perform("session.remove")
     except Refused as refusal:
@@ -68,14 +68,14 @@ async def show_forgotten(page: Page, typed: Fields) -> dict[str, Any]:
 
 @form(show_forgotten)
 async def ask_for_link(page: Page, fields: Fields) -> Response:
-    """Mail a link to the operator of an address. The page is the same if there is none."""
+    """Mail a set-up link to the operator with an address. The response is the same if there is no such operator."""
     await sessions.ask_for_link(page.services, fields.text("email"), page.info.client_address)
     return page.redirect("/forgot?sent=1")
 
 
 @view("setup.html")
 async def show_setup(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values for the operator of a set-up link. A used, an expired and a wrong link give the same 404."""
+    """Return the values for the operator of a set-up link. A used, an expired and an unknown link give the same 404."""
     link = await sessions.find_link(page.services, page.params["token"])
     if link is None:
         raise HTTPNotFound

@@ -1,4 +1,4 @@
-"""Settings of the operator who is signed in: name, notices, language, password, second factor, sessions. Secrets that are shown once."""
+"""Settings of the signed-in operator: name, notices, language, password, second factor, sessions. Also the page that shows secrets once."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ async def set_profile(page: Page, fields: Fields) -> Response:
 
 @form(show)
 async def set_preference(page: Page, fields: Fields) -> Response:
-    """Set the language or the time zone, which the path names."""
+    """Set the operator's language or time zone. The path names which of the two."""
     name = page.path.rpartition("/")[2]
     await page.perform(f"operator.{name}", **{name: fields.text(name)})
     return page.redirect(PATH, done="saved")

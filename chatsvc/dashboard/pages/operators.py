@@ -19,7 +19,7 @@ def _path(email: str) -> str:
 
 @view("operators.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the operators of the account, for an administrator all."""
+    """Return the operators of the account, or all operators for an administrator."""
     account = None if page.operator.admin else page.account_id
     listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
     new = {name: typed.text(name) for name in ("email", "name", "role", "language")} | {"admin": "admin" in typed}
@@ -77,7 +77,7 @@ remove = act("operator.remove", "email", to=PATH, done="removed", shown=show_one
 
 @form(show_one)
 async def change(page: Page, fields: Fields) -> Response:
-    """Change the role in the account. Name, language and administrator change where the fields are given."""
+    """Change an operator's role in the account. Also change name, language and administrator, if the form has these fields."""
     email, role = page.params["email"], fields.text("role")
     is_self = email == page.operator.email
     changes: dict[str, object] = {"account": page.account_id, "role": role} if role else {}

@@ -1,4 +1,4 @@
-"""Websites of a bot: add, list; progress, pages and draft of one; read again, preview, apply, discard, remove."""
+"""Websites that a bot learns from: add, list, read again, remove. A draft of each can be previewed, applied and discarded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences; mails, and a test."""
+"""System pages for the administrator: examination, backups, outbound connections, metrics, version, licences, mails and a test mail."""
 
 from typing import Any
 
@@ -63,6 +63,6 @@ async def show_mails(page: Page, typed: Fields) -> dict[str, Any]:
 
 @form(show_mails)
 async def test_mail(page: Page, fields: Fields) -> Response:
-    """Send a mail, and show the server's answer if it was not sent."""
+    """Send a test mail. If this fails, show the mail server's answer."""
     mail = await page.perform("mail.test", email=fields.text("email"))
     return page.redirect("/system/mails", done="sent") if mail.state == SENT else await show_mails(page, fields, sent=mail)

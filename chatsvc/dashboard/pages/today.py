@@ -1,4 +1,4 @@
-"""First page. What waits for the team today, and what is left to set up for a new account."""
+"""First page. It shows the work that waits for the team today and, for a new account, the remaining steps of its set-up."""
 
 from aiohttp.web import Response
 
@@ -41,13 +41,13 @@ async def show(page: Page) -> Response:
 
 
 async def show_waiting(page: Page) -> Response:
-    """Show the visitors who wait. The script reads this page again and again for the list on "Today" and in the inbox."""
+    """Show the waiting visitors. A script polls this page to refresh their list on "Today" and in the inbox."""
     return page.render("waiting.html", waiting=await records.waiting(page), bots=await records.bots_of(page))
 
 
 @form()
 async def adopt(page: Page, fields: Fields) -> Response:
-    """Take over for a setting what the bot's knowledge says of it, unless somebody has set it meanwhile."""
+    """Set a setting to the value found in the bot's knowledge, unless somebody has set it meanwhile."""
     name, bot = fields.text("setting"), await page.perform("bot.show", bot=fields.text("bot"))
     if name not in knowledge_findings.missing(bot) and page.may("bot.set", "phone"):
         return page.redirect("/")
@@ -57,6 +57,6 @@ async def adopt(page: Page, fields: Fields) -> Response:
 
 @form()
 async def settle(page: Page, fields: Fields) -> Response:
-    """Take a visitor to whom nobody came off the list."""
+    """Mark a waiting conversation as settled, which removes its visitor from the list."""
     await page.perform("conversation.settle", conversation=fields.text("id"))
     return page.redirect("/", done="saved")

@@ -1,4 +1,4 @@
-"""Usage of the account: the work of bots and its cost by day, with charts, tables and a CSV file."""
+"""Usage of the account: the replies of its bots and their cost by day, with charts, tables and a CSV file."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ _STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 class Chart(NamedTuple):
     """A chart of stacked bars, which the template draws as SVG.
 
-    `top` is the value at its upper edge. A bar has its text, and the series and the outline of each value that is not zero.
+    `top` is the value at the upper edge. Each bar has a text, and for each non-zero value its series and its outline.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Chart(NamedTuple):
 
 
 def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Sequence[int]], texts: Sequence[str]) -> Chart:
-    """Lay out a bar for each day; the last one is unfinished."""
+    """Lay out a chart with one bar for each day. The last day is not over yet."""
     top, bars = ceiling(max(map(sum, rows), default=0)), list[tuple[str, list[tuple[str, str]]]]()
     if key != "cost":
         top += top % 2  # half of it is a number too
@@ -110,12 +110,12 @@ async def show(page: Page) -> Response:
 
 
 def _change(page: Page, now: int, earlier: int) -> str:
-    """Write by how many percent a figure has changed; return nothing if there was none."""
+    """Return by how many percent a figure has changed, as text. Return "" if the earlier figure is 0."""
     return ("+" if now > earlier else "") + formats.percent((now - earlier) / earlier, page.language) if earlier else ""
 
 
 def _duration(page: Page, seconds: int | None) -> str:
-    """Write a time in the unit that suits it, "–" for none."""
+    """Write a duration in the unit that suits it, or "–" if it is None."""
     if seconds is None:
         return "–"
     unit, size = next((pair for pair in (("hours", 3600), ("minutes", 60)) if seconds >= 2 * pair[1]), ("seconds", 1))

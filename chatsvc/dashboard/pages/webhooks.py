@@ -1,4 +1,4 @@
-"""Webhook of a bot: target, events, test, signing key. Attempts of all webhooks: list with filters, request and answer, sending again."""
+"""Webhook of a bot: target, events, test and signing key. Also the delivery attempts of all webhooks, which can be sent again."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ remove = act("webhook.remove", "bot", to="/bots/{bot}/webhook", done="removed", 
 
 @view("webhooks.html")
 async def show(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the attempts that the filters of the URL choose."""
+    """Return the delivery attempts that match the filters in the URL."""
     query = page.query
     since = typed.text("failed_since") if typed else query.get("since") or without_fraction(page.services.clock() - DAY_MS)[:16]
     values: dict[str, Any] = {"statuses": STATUSES, "events": EVENTS, "since": since, "bots": {}, "attempts": [], "next": None}
@@ -92,7 +92,7 @@ resend = act("webhook.resend", "attempt", to="/webhooks/{result.id}", done="rese
 
 @form(show)
 async def resend_failed(page: Page, fields: Fields) -> Response:
-    """Send what failed again, and lead to the list, which offers to send the rest."""
+    """Send failed deliveries again, and redirect to the list, which offers to send the remaining ones."""
     bot, since, behind = fields.optional("bot"), fields.text("failed_since"), max(0, fields.number("behind") or 0)
     resent = await page.perform("webhook.resend_failed", bot=bot, since=since, after=behind, limit=RESENT)
     counts = {"resent": len(resent.attempts), "left": resent.left, "behind": resent.next}

@@ -1,4 +1,4 @@
-"""Client of Telegram's Bot API, which also sends a bot's messages. The token stands in the address, so no text of a fault repeats one."""
+"""Client of Telegram's Bot API, which also sends a bot's messages. The URL contains the token, so no exception's text contains a URL."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
 
 class TelegramClient(PlatformPoster):
-    """Calls of one bot's methods, and the sender of its messages; see PlatformSender."""
+    """Client that calls the methods of one bot and sends the bot's messages; see PlatformSender."""
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
         super().__init__(egress, NAME, api_url, MOST_BYTES)
@@ -87,7 +87,7 @@ def utf16_units(text: str) -> int:
 
 
 def formatted(text: str) -> dict[str, object]:
-    """Return the parameters of a text with its marks as Telegram's entities, which are counted in UTF-16 code units."""
+    """Return the parameters of a text whose marks, such as bold, are Telegram's entities. Positions are counted in UTF-16 code units."""
     shown, entities, offset = "", list[dict[str, object]](), 0
     for span in rich_text.spans(text):
         is_link = span.link.startswith("http") and span.link != span.text

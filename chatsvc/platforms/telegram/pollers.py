@@ -1,7 +1,7 @@
-"""Pollers of all bots with an active Telegram channel: started, replaced and ended as channels change.
+"""Pollers of all bots with an active Telegram channel. They are started, replaced and ended as channels change.
 
-Messages of visitors are stored, then confirmed at Telegram, then answered. One that is not stored is not confirmed, so it comes again; one
-that comes again is recognised by its update's id, which is stored in the transaction of the message.
+Messages of visitors are stored, then confirmed at Telegram, then answered. A message that is not stored is not confirmed, so Telegram
+delivers it again. A repeated message is recognised by the id of its update, which is stored in the transaction of the message.
 """
 
 import asyncio
@@ -81,7 +81,10 @@ class TelegramPollers:
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
 
     async def _adjust_team(self, of_telegram: Sequence[OpenChannel]) -> None:
-        """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
+        """Poll the team's group, unless the bot of the group also has a channel, whose poller then reads the group.
+
+        If that channel is paused, the messages in it remain at Telegram.
+        """
         if self._team is None:
             return
         identity = bot_of(self._team.token) or ""
@@ -117,7 +120,7 @@ TakeOfTeam = Callable[[ReadMessage], Awaitable[bool]]
 
 
 class TelegramPoller:
-    """Poller of one bot's channel. `of_team` takes messages where the bot is also in the team's group."""
+    """Poller of one bot's channel. `of_team` processes messages of the team's group, if the bot is also in that group."""
 
     def __init__(self, services: Services, channel: OpenChannel, client: TelegramClient, of_team: TakeOfTeam | None = None) -> None:
         self._services, self._channel, self._client, self._of_team = services, channel, client, of_team
@@ -127,7 +130,7 @@ class TelegramPoller:
         self._typing = asyncio.Semaphore(MOST_TYPING)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
-        """Store messages in their order, and begin to answer them."""
+        """Store messages in their order, and start to answer them."""
         for message in messages:
             if message.moved_to is not None:
                 self._client.moved[message.chat] = message.moved_to
@@ -149,7 +152,7 @@ class TelegramPoller:
                 self._services.part(ChannelAnswers).begin(new, typing.cancel if typing else None)
 
     async def _show_typing(self, user_id: str) -> None:
-        """Show soon that a reply is being written, until the task is cancelled."""
+        """Show the visitor after a moment that a reply is being written, until the task is cancelled."""
         await asyncio.sleep(TYPING_AFTER_S)
         if self._typing.locked():
             return

@@ -1,4 +1,4 @@
-"""Team's group at Telegram. The group is notified of waiting visitors, and answers in the group are sent to the visitors."""
+"""Team's group on Telegram. It is notified of waiting visitors, and answers that are written in it are sent to the visitors."""
 
 import asyncio
 import hashlib
@@ -33,7 +33,7 @@ _MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 
 
 class TeamGroup:
-    """The group of `notices.telegram`. A lost notice would leave a visitor alone, so after a crash one may come twice."""
+    """The group of `notices.telegram`. After a crash a notice may come twice, as a lost one would leave a visitor waiting."""
 
     def __init__(self, services: Services, token: str, chat: int) -> None:
         self._services, self._chat, self.token = services, chat, token
@@ -66,7 +66,7 @@ class TeamGroup:
         return True
 
     async def _answer(self, message: ReadMessage, reply_to: int) -> str | None:
-        """Pass an answer to a notice on to the visitor, once, which takes the conversation. Return the sentence that refuses it, if any."""
+        """Send an answer to a notice to the visitor, once, which takes over the conversation. Return the sentence of a refusal, or None."""
         visitors = await handling.of_notice(self._services.db, _digest(message_name(message.chat, reply_to)))
         if not visitors:
             return None
@@ -87,7 +87,7 @@ class TeamGroup:
         return None
 
     async def tell(self) -> None:
-        """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""
+        """Notify the group of waiting visitors. More than a few are combined in one message, after which there is a pause."""
         waiting = await handling.untold(self._services.db, MOST_VISITORS)
         for notices in [[notice] for notice in waiting] if len(waiting) <= SINGLY else [waiting]:
             pause_s = await self._tell(notices)
@@ -98,7 +98,7 @@ class TeamGroup:
             await asyncio.sleep(PAUSE_S)
 
     async def _tell(self, notices: Sequence[TeamNotice]) -> float | None:
-        """Notify the group of visitors by one message. Return the seconds to wait if Telegram did not accept the message."""
+        """Notify the group of visitors in one message. Return the seconds to wait if Telegram did not accept the message."""
         async with self._told:
             try:
                 message = await self._send(*worded(notices, self._services.platforms, self._services.config.server.public_url))
@@ -136,7 +136,7 @@ class TeamGroup:
 
 
 def worded(notices: Sequence[TeamNotice], platforms: Mapping[str, Platform], public_url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Word the notice of one visitor or several, in the language of the first bot. Return its text, and buttons with their addresses."""
+    """Return the text of a notice about one or more visitors, and its buttons with their URLs. The language is that of the first bot."""
     text = partial(_text, notices[0].language)
     lines, buttons = [], list[tuple[str, str]]()
     for number, notice in enumerate(notices, start=1):

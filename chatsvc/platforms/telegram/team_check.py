@@ -1,4 +1,4 @@
-"""Checks of `chatsvc doctor` of the team's group. Nothing is sent, and no message is asked for."""
+"""Checks of `chatsvc doctor` for the team's group. They send nothing to the group and read no messages."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ LIMIT_S = 5.0  # for each call
 
 
 def examine(config: Config, examined: Examined | None, egress: Egress | None) -> Iterator[Finding]:
-    """Ask Telegram about the bot and the group, and name what the running service has noted: asking would take its messages."""
+    """Check bot and group at Telegram, and report what the running service has noted. Polling here would take its messages."""
     settings = config.notices.team
     if settings is None:
         return

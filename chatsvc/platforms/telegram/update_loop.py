@@ -26,9 +26,10 @@ _UNAUTHORIZED, _CONFLICT = ("telegram_401", "telegram_404"), "telegram_409"
 
 
 class UpdateLoop:
-    """Long polling with one token. An update is confirmed by the offset of the next call, after `take` has returned.
+    """Long polling with one token. The offset of the next call confirms the updates, after `take` has returned.
 
-    `name` is for the log. `take` gets the messages of a call in their order, `note_fault` each change of what is wrong with the token.
+    `name` is for the log. `take` is called with the messages of a call in their order. `note_fault` is called with the token's fault,
+    or None, whenever this changes.
     """
 
     def __init__(
@@ -67,7 +68,10 @@ class UpdateLoop:
                 await asyncio.sleep(pause_s)
 
     async def _poll(self) -> float:
-        """Ask for updates, hand over their messages, and confirm them all. Return the seconds to pause where a proxy does not wait."""
+        """Request updates, pass their messages to `take`, and set the offset that confirms them. Return the seconds to pause.
+
+        The pause is not 0 if the response came too early, for instance because a proxy does not support long polling.
+        """
         if self._me is None:
             me = as_object(await self._client.call("getMe", {}))
             identity, username = me.get("id"), me.get("username")

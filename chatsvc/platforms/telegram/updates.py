@@ -1,7 +1,7 @@
-"""Reading of Telegram's updates, without any input or output.
+"""Parser of Telegram's updates, without any input or output.
 
-An update is either a message to the bot or nothing: edits, reactions, service messages and what is said in a group to others are passed
-over. Everything in an update comes from strangers and may have any form.
+An update is either a message to the bot or ignored, as are edits, reactions, service messages, and messages in a group that are not for the
+bot. Everything in an update comes from strangers and may have any form.
 """
 
 import re
@@ -32,11 +32,11 @@ class Myself(NamedTuple):
 
 
 class ReadMessage(NamedTuple):
-    """A visitor's message. `at` is Telegram's time in milliseconds, None for a button; `query_id` is that of a pressed button.
+    """A visitor's message. `sent_at` is Telegram's time in milliseconds, or None for a pressed button, whose id is `query_id`.
 
-    `text` is "" for a button whose message is gone: it is answered, and nothing else.
-    `reply_to` is the id of the message that it answers, `speaker` and `person` name and id of the person, `topic` the topic of a group
-    that it was written in. `moved_to` is the supergroup that the chat has become; such a message has no text.
+    `text` is "" for a button whose message was deleted: the press is only acknowledged. `reply_to` is the id of the message that this
+    one answers. `speaker` and `person` are the name and the id of the author. `topic` is the group's topic in which it was written.
+    `moved_to` is the id of the supergroup that the chat has become; such a message has no text.
     """
 
     update_id: int
@@ -53,7 +53,7 @@ class ReadMessage(NamedTuple):
 
     @property
     def user_id(self) -> str:
-        """Visitor of the conversation: the chat, or a topic of the chat."""
+        """Id of the conversation's visitor, which is the chat or a topic of the chat."""
         return str(self.chat) if self.topic is None else f"{self.chat}/{self.topic}"
 
 
@@ -64,7 +64,7 @@ def update_id_of(update: object) -> int | None:
 
 
 def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    """Read an update. Return None if the update needs no answer."""
+    """Parse an update. Return None if the update needs no answer."""
     number = update_id_of(update)
     if number is None:
         return None
@@ -76,7 +76,7 @@ def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
 
 
 def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
-    """Read a pressed button. Its text is found among the buttons of the message by the data that came back."""
+    """Parse a pressed button. Its text is that of the message's button with the same data."""
     message, data, query_id = as_object(query.get("message")), query.get("data"), query.get("id")
     if not isinstance(query_id, str):
         return None

@@ -1,6 +1,6 @@
-"""Callbacks of the WhatsApp Cloud API, read without I/O. Signature, handshake, messages, delivery statuses, echoes, changed numbers.
+"""Callbacks of the WhatsApp Cloud API, parsed without I/O: signature, handshake, messages, delivery statuses, echoes, changed numbers.
 
-Whatever is unknown, broken, or of another phone number is left out: the platform delivers a refused callback again for a week.
+Elements that are unknown, invalid, or of another phone number are ignored, because WhatsApp repeats a refused callback for a week.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ _Contacts = dict[str, tuple[str | None, str | None]]  # address -> phone number 
 
 
 def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
-    """Report whether a body has the signature of the app, compared in constant time."""
+    """Report whether a body has the signature of the app. The comparison takes constant time."""
     expected = "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
     return bool(_SIGNATURE.fullmatch(signature)) and hmac.compare_digest(expected, signature)
 
@@ -59,7 +59,7 @@ def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
 
 
 def parse(body: Mapping[str, Any], channel: OpenChannel, now: int) -> ReceivedCallback:
-    """Read a callback's elements of the channel's number, messages in the order of their times, which `now` bounds (Unix milliseconds)."""
+    """Parse a callback's elements for the channel's number, with messages by time. `now` (Unix ms) limits their times."""
     bot_id = channel.channel.bot_id
     messages: list[AddressedMessage] = []
     echoes: list[tuple[AddressedMessage, bytes]] = []
@@ -130,7 +130,7 @@ def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
 
 
 def _chosen(own: Mapping[str, Any]) -> str:
-    """Return the text of a chosen button or row, or of a flow. An id holds the whole text, which its title may shorten."""
+    """Return the text of a chosen button, list row or flow. The id contains the whole text, because the title may be shortened."""
     chosen = as_object(own.get(str(own.get("type"))))
     if own.get("type") == "nfm_reply":
         return _of_flow(chosen)
@@ -139,7 +139,7 @@ def _chosen(own: Mapping[str, Any]) -> str:
 
 
 def _of_flow(reply: Mapping[str, Any]) -> str:
-    """Return the answers of a flow, one on each line, without its token."""
+    """Return the answers in a flow, one on each line, without the flow's token."""
     try:
         fields = json.loads(_text(reply.get("response_json")))
     except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ def _of_flow(reply: Mapping[str, Any]) -> str:
 
 
 def _words(kind: str, content: object) -> str:
-    """Return the words of a message that is not plain text, or "" if there are none."""
+    """Return the text of a message that is not plain text, or "" if it has none."""
     own = as_object(content)
     if kind == "order":
         items = [as_object(item) for item in as_list(own.get("product_items"))[:_MOST_FIELDS]]
@@ -185,7 +185,7 @@ CHOICE = "choice "
 
 
 def _described(kind: str, own: Mapping[str, Any]) -> str:
-    """Return the text that describes a content other than text."""
+    """Return a text that describes a content without text, such as `[image]`."""
     coordinates = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
     return f"[location] {coordinates[0]:.6f}, {coordinates[1]:.6f}" if kind == "location" and len(coordinates) == 2 else f"[{kind}]"
 
@@ -202,7 +202,7 @@ def _contacts(value: Mapping[str, Any]) -> _Contacts:
 
 
 def _sender(entry: Mapping[str, Any], contacts: _Contacts) -> tuple[PlatformAddress, ...]:
-    """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
+    """Return the sender's addresses. An address that is not in the message is taken from the contacts."""
     phone, scoped = _phone(entry.get("from")), _scoped(entry.get("from_user_id"))
     # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
     for address in filter(None, (phone, scoped)):
@@ -256,7 +256,7 @@ def _scoped(value: object) -> str | None:
 
 
 def _time(value: object, now: int) -> int | None:
-    """Return a time in milliseconds. A clock that is ahead must not put a message after later ones."""
+    """Convert a time to milliseconds, at most `now`. A wrong clock thus does not put a message after later ones."""
     if not isinstance(value, str) or not _SECONDS.fullmatch(value):
         return None
     sent_at = int(value) * 1000

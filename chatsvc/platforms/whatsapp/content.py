@@ -1,4 +1,4 @@
-"""Contents of WhatsApp messages: texts with marks, and choices as buttons or a list."""
+"""Contents of WhatsApp messages: formatted texts, and choices as buttons or a list."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ _LABELS = {"tr": "Seçenekler", "en": "Choose"}
 
 
 def content(text: str, choices: Sequence[str]) -> dict[str, object]:
-    """Make type and content of a message. Choices become buttons, or a list where there are many or they are long.
+    """Return type and content of a message. Choices become buttons, or a list if there are many or they are long.
 
-    Plain text where a list does not hold them all: it would hide the others.
+    If a list cannot contain all choices, the message is plain text, because a list would hide the others.
     """
     offered = [choice for choice in dict.fromkeys(choices) if choice]
     fit = len(offered) <= MOST_ROWS and all(len(CHOICE + choice) <= ROW_ID for choice in offered)
@@ -39,7 +39,7 @@ def content(text: str, choices: Sequence[str]) -> dict[str, object]:
 
 
 def formatted(text: str) -> str:
-    """Return a text with its marks as WhatsApp writes them. A mark beside a letter would be shown as it is, so it is left out."""
+    """Return a text with WhatsApp's marks. A mark next to a letter is left out, because WhatsApp would show it as it is."""
     spans = rich_text.spans(text)
     shown = ""
     for span, following in zip(spans, [*spans[1:], None], strict=True):
@@ -53,7 +53,7 @@ def formatted(text: str) -> str:
 
 
 def _list(choices: Sequence[str], text: str) -> dict[str, object]:
-    """Make a list below a text. Its rows are numbered where their titles, which are to differ, begin alike."""
+    """Return a list of choices below a text. If the shortened titles of its rows are not unique, they are numbered."""
     from chatsvc.language import language_detection
 
     titles = [_shortened(choice, ROW_TITLE) for choice in choices]

@@ -1,6 +1,6 @@
-"""Front end of WhatsApp's callbacks: /channels/whatsapp/BOT. Everything that is signed and read is acknowledged after its storage.
+"""Front end of WhatsApp's callbacks: /channels/whatsapp/BOT. A signed callback is acknowledged after its contents are stored.
 
-Messages are then answered and marked read.
+Then its messages are answered and marked as read.
 """
 
 import logging
@@ -39,7 +39,7 @@ BODY_S = 10.0
 
 
 class WhatsAppCallbacks:
-    """Answers handshakes and callbacks."""
+    """Front end that answers handshakes and callbacks of WhatsApp."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -1,4 +1,4 @@
-"""Sender of one bot's messages on WhatsApp, with a monthly limit, which the store counts. It also marks messages as read."""
+"""Sender of one bot's messages on WhatsApp, which also marks messages as read. The store counts messages for the monthly limit."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ _MOST_CODE = 10_000_000
 
 
 class WhatsAppSender(PlatformPoster):
-    """Calls for one phone number. Notes a refused token; see PlatformSender."""
+    """Sender for one phone number. It notes when its token is refused; see PlatformSender."""
 
     def __init__(self, services: Services, channel: OpenChannel) -> None:
         headers = {"Authorization": f"Bearer {channel.secrets['token']}"}
@@ -96,7 +96,7 @@ class WhatsAppSender(PlatformPoster):
         return key
 
     async def _call(self, message: Mapping[str, object], timeout_s: float) -> Mapping[str, Any]:
-        """Post a message or a receipt, and return the answer.
+        """Post a message or a receipt, and return the response.
 
         Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected if nothing was written, and otherwise SendingUncertain.
         """
@@ -126,13 +126,13 @@ class WhatsAppSender(PlatformPoster):
             log.error("the state of a channel's token is not stored: %s", outage)
 
     def receipt(self, key: str) -> Callable[[], None]:
-        """Mark a message as read soon. Return the function that is called at the end of its answer."""
+        """Mark a visitor's message as read soon. Return the function to call when the message has been answered."""
         answered = asyncio.Event()
         background.start("read receipt", self._mark_read(key, answered), self._receipts)
         return answered.set
 
     async def _mark_read(self, key: str, answered: asyncio.Event) -> None:
-        """Mark a message as read, and the bot as typing while it answers. A failure is not tried again."""
+        """Mark a message as read, and show the bot as typing until the message is answered. A failure is not retried."""
         await background.wait(answered, TYPING_AFTER_S)
         try:
             async with asyncio.timeout(RECEIPT_S), self._slots:
@@ -142,6 +142,6 @@ class WhatsAppSender(PlatformPoster):
             log.info("bot %s: a message could not be marked as read: %s", self._channel.bot_id, str(fault) or "timeout")
 
     async def close(self) -> None:
-        """Cancel the receipts, then end the calls in flight."""
+        """Cancel the receipts, then the calls in flight."""
         await background.cancel(*self._receipts)
         await super().close()
