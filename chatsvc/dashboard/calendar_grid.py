@@ -105,7 +105,7 @@ def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[d
 
 
 def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:
-    """Return when at least one bot is open on a day, in minutes since midnight. A bot without hours is always open."""
+    """Return the spans in which a bot is open on a day, in minutes since midnight. A bot without hours is always open."""
     spans = []
     for bot in bots:
         try:

@@ -57,6 +57,6 @@ async def adopt(page: Page, fields: Fields) -> Response:
 
 @form()
 async def settle(page: Page, fields: Fields) -> Response:
-    """Mark a waiting conversation as settled, which removes its visitor from the list."""
+    """Mark a missed conversation as done, which removes its visitor from the list."""
     await page.perform("conversation.settle", conversation=fields.text("id"))
     return page.redirect("/", done="saved")

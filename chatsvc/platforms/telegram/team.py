@@ -66,7 +66,7 @@ class TeamGroup:
         return True
 
     async def _answer(self, message: ReadMessage, reply_to: int) -> str | None:
-        """Send an answer to a notice to the visitor, once, which takes over the conversation. Return the sentence of a refusal, or None."""
+        """Send an answer to the visitor of a notice, which takes over the conversation. Return the sentence of a refusal, or None."""
         visitors = await handling.of_notice(self._services.db, _digest(message_name(message.chat, reply_to)))
         if not visitors:
             return None
