@@ -104,6 +104,11 @@ def test_whatever_becomes_of_the_process_is_a_fault_of_the_file(
     assert re.search(f"faq.md, line 1: .*{says}", faults("faq.md", FAQ))
 
 
+def test_lines_beyond_those_of_the_files_are_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hold(monkeypatch, tmp_path, "import atexit; atexit.register(print, '{}')")
+    assert [file["name"] for file in read_files([("faq.md", FAQ)], "en")] == ["faq.md"]
+
+
 def test_the_process_has_nothing_of_its_parents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CHATSVC_MASTER_KEY", "secret")
     path = tmp_path / "told"

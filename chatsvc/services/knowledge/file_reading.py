@@ -81,7 +81,7 @@ class FileReader:
             lines, why = self._ask(files[len(results) :], site)
             if self._closed:
                 raise refusals.reader_closed()
-            results += [_with_languages(json.loads(line)) for line in lines]
+            results += [_with_languages(json.loads(line)) for line in lines[: len(files) - len(results)]]
             if len(results) < len(files):
                 results.append(_fault(why))
             if len(results) < len(files):
