@@ -1,1 +1,1 @@
-"""The command line: click, one module a noun, imported only when used. Nothing here decides business."""
+"""The command line, with click. Each noun has a module, which is imported only when used. There are no business rules here."""

@@ -1,4 +1,7 @@
-"""`chatsvc account`: create, list, show, set, delete, export, import. A transfer file has a header, a record a line, and a checksum."""
+"""`chatsvc account`: create, list, show, set, delete, export, import.
+
+A transfer file has a header, one record on each line, and a checksum.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`chatsvc demo`: a throw-away instance. It answers a real message over HTTP and sends a webhook."""
+"""`chatsvc demo`: a temporary instance, which answers a real message over HTTP and sends a webhook."""
 
 import asyncio
 import json
@@ -98,7 +98,10 @@ async def _run(folder: Path, once: bool, say: Say) -> None:
 
 @dataclass
 class Instance:
-    """The instance with the keys of its account and webhook. Its clock is set back by `days_ago` while the past is made."""
+    """The instance with the keys of its account and webhook.
+
+    Its clock is `days_ago` days behind while the conversations of past days are made.
+    """
 
     say: Say
     key: str = ""
@@ -139,7 +142,7 @@ class Instance:
         return sum(file.entries for file in (await self.perform("knowledge.add", bot=bot, files=files)).files)
 
     async def talk(self, bot: str) -> None:
-        """Send a question, and then a request that the bot takes down."""
+        """Send a question, and then a request that the bot records."""
         for message in (samples.QUESTION, *samples.REQUEST):
             status, answer = await self.send(bot, "demo-visitor", message)
             if status != 200:

@@ -31,7 +31,7 @@ MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
 def worded(finding: Finding) -> tuple[str, str | None]:
-    """Word a finding, with its remedy for all but good ones."""
+    """Return the sentence of a finding, with its remedy unless the finding is good."""
     facts = {name: shown(name, value) for name, value in finding.facts.items()}
     free = finding.facts.get("free")
     if isinstance(free, int):
@@ -66,7 +66,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 
 
 def _service(config: Config) -> Iterator[Finding]:
-    """Check the service through its control socket, or if none runs, check that one could listen."""
+    """Check the service through its control socket. If no service runs, check whether one could listen."""
     from chatsvc.control import client
     from chatsvc.doctor import Finding, network
 

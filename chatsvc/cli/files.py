@@ -32,7 +32,7 @@ class InputPath(click.Path):
 
 
 def open_input(path: Path) -> IO[bytes]:
-    """Open a file to read it. Raises OSError and, as root, CommandError for a path of another user's."""
+    """Open a file to read it. Raises OSError and, for root, CommandError if the path belongs to another user."""
     return os.fdopen(open_own(path), "rb")
 
 
@@ -43,7 +43,7 @@ def read_secret(file: Path) -> str:
 
 
 class OutputFile:
-    """A file to write, which gets its name only when it is whole. `over` replaces an existing one."""
+    """A file to write, which gets its name only when it is complete. If `over` is true, an existing file is replaced."""
 
     def __init__(self, path: Path, *, over: bool, rule: str) -> None:
         self.path, self.suffix, self._over, self._rule = path, path.suffix, over, rule
@@ -93,7 +93,7 @@ class OutputFile:
 
 
 class OutputPath(click.Path):
-    """The click type of an output file; `over` replaces an existing one."""
+    """The click type of an output file. If `over` is true, an existing file is replaced."""
 
     def __init__(self, *, over: bool, rule: str = "nothing is written over it") -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -125,7 +125,7 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    """Read at most one byte more than allowed: the file may be an endless device."""
+    """Read at most one byte more than allowed, since the file may be an endless device."""
     from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 
     with open_input(path) as file:
@@ -145,7 +145,10 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
-    """Parse the knowledge files of several bots, each with its language; raises Refused. Root does so before the first operation."""
+    """Parse the knowledge files of several bots, each with its language; raises Refused.
+
+    For root, this must be called before the first operation.
+    """
     from chatsvc.services.knowledge.file_reading import FileReader
 
     given = [(name, data, language) for files, language in wanted for name, data in files or ()]

@@ -1,6 +1,6 @@
-"""Texts that are printed: `chatsvc help`, the manual with a Markdown file for each topic, `completion` for the shell, and `client`.
+"""Commands that print texts: `help` (the manual, a Markdown file for each topic), `completion` and `client`.
 
-A client of the interface is one file, for Python or JavaScript.
+`chatsvc client` prints a client of the interface, which is one file for Python or JavaScript.
 """
 
 from __future__ import annotations
@@ -130,19 +130,19 @@ def formatted(markdown: str, width: int) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Replace links: those to other topics by the command that shows them."""
+    """Replace each link by its words. A link to another topic is followed by the command that shows the topic."""
     return _LINK.sub(lambda match: f"{match[1]} (chatsvc help {match[2]})" if match[2] else match[1], text)
 
 
 def _wrapped(text: str, width: int, **indents: str) -> list[str]:
-    """Wrap a paragraph, then style it: escape codes take no space on the screen."""
+    """Wrap a paragraph, then style it, since escape codes take no space on the screen."""
     wrapped = "\n".join(textwrap.wrap(_plain(text), width, **indents, break_long_words=False, break_on_hyphens=False))  # type: ignore[arg-type]
     wrapped = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), wrapped)
     return _BOLD.sub(lambda match: click.style(match[1], bold=True), wrapped).split("\n")
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:
-    """Yield the first cell of each row as a line, and the others below it with their column's heading."""
+    """Yield the first cell of each row as a line. The other cells follow below it, with the headings of their columns."""
     heading, _, *body = rows
     for row in body:
         yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)

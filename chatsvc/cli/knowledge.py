@@ -259,7 +259,7 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
 
 
 def _of_file(file: str) -> list[dict[str, Any]]:
-    """Run the tests of a bot's file in this process."""
+    """Run the tests of a bot's file in this process, and return their outcomes."""
     from chatsvc.cli.bot_folder import read_bot
     from chatsvc.control.rendering import test_outcome
     from chatsvc.domain import times
@@ -295,5 +295,5 @@ def _junit(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _xml(text: str) -> str:
-    """Escape a text; characters that XML cannot hold are left out."""
+    """Escape a text for XML. Characters that XML does not allow are left out."""
     return escape("".join(letter for letter in text if letter in "\t\n\r" or (letter >= " " and letter not in "\ufffe\uffff")))

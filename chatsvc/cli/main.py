@@ -1,4 +1,4 @@
-"""Entry point of the command line. Imports one command and prints every refusal in one line."""
+"""Entry point of the command line. It imports one command, and prints every refusal in one line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ COMMANDS = {
 
 
 def _leave(_: object, __: str | None) -> None:
-    """Keep the help of the catalogue: click sets the one that its caller gave."""
+    """Ignore the help text that click assigns, so that the help of the catalogue is used."""
 
 
 def _command_help(command: Any) -> str:
@@ -131,7 +131,7 @@ def chatsvc(ctx: click.Context, config_file: str | None) -> None:
 
 
 def _known_refusal(fault: Exception) -> str | None:
-    """Return the text of a fault that the user can mend, or None for an unexpected one."""
+    """Return the text of a fault that the user can correct, or None for an unexpected fault."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
     from chatsvc.store.database import SchemaTooNew, StoreUnavailable

@@ -1,4 +1,4 @@
-"""Commands that are operations alone, of keys, operators, mails, captures and more; and `serve`, `config show`, `usage`, `licenses`."""
+"""Commands that only call an operation, such as those of keys, operators and mails; also `serve`, `config show` and others."""
 
 from __future__ import annotations
 

@@ -42,17 +42,20 @@ class Offered(click.types.StringParamType):
 
 
 def word(name: str, *words: str) -> Offered:
-    """Offer a few words that are known."""
+    """Make a parameter type that completes a few fixed words."""
     return Offered(name, lambda _, begin: ((text, None) for text in words if text.startswith(begin)))
 
 
 def setting(name: str, field: str, *more: str) -> Offered:
-    """Offer names from the configuration, such as those of tiers or plans."""
+    """Make a parameter type that completes names from the configuration, such as names of tiers or plans."""
     return Offered(name, lambda ctx, begin: ((text, None) for text in (*getattr(_config(ctx), field), *more) if text.startswith(begin)))
 
 
 def id_of(name: str, operation: str) -> Offered:
-    """Offer ids that the running service lists, by their beginning. If none fits, offer them by a part of the name."""
+    """Make a parameter type that completes ids which the running service lists.
+
+    Ids are completed by their beginning, or if none fits, by a part of the record's name.
+    """
 
     def offer(ctx: click.Context, incomplete: str) -> list[tuple[str, str | None]]:
         from chatsvc.control import client
@@ -70,7 +73,7 @@ def id_of(name: str, operation: str) -> Offered:
 
 @dataclass
 class Called:
-    """A type with another name in the help."""
+    """A parameter type that the help shows under another name."""
 
     metavar: str
     kind: click.ParamType[Any]
@@ -145,14 +148,17 @@ def _of_kind(name: str, kind: Any) -> Decorator:
 
 
 def _argument(text: str) -> Decorator:
-    """Make an argument: `name`, `[name]` for one that may be missing, or `name METAVAR`."""
+    """Make an argument from a text: `name`, `[name]` for an argument that may be missing, or `name METAVAR`."""
     name, _, metavar = text.partition(" ")
     required, name = not name.startswith("["), name.strip("[]")
     return click.argument(name, type=_ARGUMENTS.get(name, str), required=required, metavar=metavar or None)
 
 
 def command(parent: click.Group | None, name: str, *parameters: Decorator | str, key: str = "", json: bool = True) -> Decorator:
-    """Make a command of a function, with --json. One whose first parameter is `ctx` gets the context."""
+    """Return a decorator that makes a command of a function. The command has the option --json unless `json` is False.
+
+    If the first parameter of the function is `ctx`, it gets click's context.
+    """
 
     def make(function: Callable[..., Any]) -> CatalogueCommand:
         callback: Any = click.pass_context(function) if function.__code__.co_varnames[:1] == ("ctx",) else function
@@ -184,10 +190,10 @@ def operation(
     prints: Callable[[Any], None] | None = None,
     ends: Callable[[Any], None] | None = None,
 ) -> CatalogueCommand:
-    """Make a command of the operation `name`, whose last part names it in its group. One without a group gets its own name.
+    """Make a command that calls an operation. The last part of the operation's name is the command's name in its group.
 
-    `columns` are those of a list's table. `pages` is true if the operation lists page by page, at most --limit items if the command has
-    that option. `confirm` is the reason for which it needs --yes. `arguments` makes the operation's arguments from the options. `shown`
+    `columns` are the columns of a list's table. `pages` is true if the operation lists page by page, at most --limit items if the command
+    has that option. `confirm` is the reason for which it needs --yes. `arguments` makes the operation's arguments from the options. `shown`
     makes from the result what is shown without --json. `hint` is a sentence on standard error beside the result. `prints` writes a result
     that is neither table nor fields. `ends` raises CommandError if the command has failed though the operation was done.
     """

@@ -28,7 +28,7 @@ Report = Callable[[str, int, int], None]
 
 
 def load_document(ctx: click.Context) -> ConfigDocument:
-    """Read the configuration file once a call. Raises ConfigError, and CommandError if root would use another user's files."""
+    """Read the configuration file, once for each command. Raises ConfigError, and CommandError if root would use another user's files."""
     root = ctx.find_root()
     if DOCUMENT not in root.meta:
         path = config.locate(root.obj, os.environ, Path.cwd())
@@ -42,7 +42,7 @@ def load_document(ctx: click.Context) -> ConfigDocument:
 
 
 def load_config(ctx: click.Context) -> Config:
-    """Load the whole configuration once a call. Raises ConfigError and CommandError."""
+    """Load the whole configuration, once for each command. Raises ConfigError and CommandError."""
     root = ctx.find_root()
     if CONFIG not in root.meta:
         root.meta[CONFIG] = config.build(load_document(ctx))
@@ -51,7 +51,10 @@ def load_config(ctx: click.Context) -> Config:
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
-    """Run one operation, here or on the running service, without options that were not given. A file that it makes goes to `target`."""
+    """Run one operation, in this process or on the running service. Options that were not given are left out.
+
+    A file that the operation makes is written to `target`.
+    """
     from chatsvc.control import client
 
     given = {name: value for name, value in arguments.items() if value is not None}

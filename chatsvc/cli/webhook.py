@@ -1,4 +1,7 @@
-"""`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend. For the developer on the other side listen, forward, verify."""
+"""`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend.
+
+The commands listen, forward and verify are for developers of a receiver.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Configuration. YAML to frozen dataclasses, with file, line and column of every fault."""
+"""Configuration: reads YAML into frozen dataclasses, and reports every fault with file, line and column."""
 
 from chatsvc.config.document import ConfigError
 from chatsvc.config.load import ConfigDocument, build, load, locate, read

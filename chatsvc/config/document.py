@@ -1,7 +1,7 @@
 """Parser of the configuration file: YAML becomes scalars, maps and lists, each with its line and column.
 
-It reads YAML's events, not its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
-written and is converted to the type that its setting declares. Anchors, aliases and tags have no use in this file and are refused,
+It reads YAML's events, not its values, since YAML 1.1 reads 9:30 as 570 and `no` as False. So every scalar remains the text that was
+written, until it is converted to the type that its setting declares. Anchors, aliases and tags have no use in this file and are refused,
 which excludes merge bombs.
 """
 
@@ -93,7 +93,7 @@ def _position(before: str) -> tuple[int, int]:
 
 
 def parse(text: str, file: str) -> Node:
-    """Parse the one document in `text`, and return NOTHING if it is empty. Raises ConfigError for what is no plain YAML."""
+    """Parse the only document in `text`. Return NOTHING if it is empty. Raises ConfigError for a text that is not plain YAML."""
     import yaml
 
     events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

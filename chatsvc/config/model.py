@@ -23,7 +23,7 @@ _BACKUPS = Path("backups")
 def setting(default: T, read: Callable[[str], object] | None = None, how: str = "plain", *, key: str = "", otherwise: str = "") -> T:
     """Declare a setting: its default, the reader of its text, how a section reads it (see section.py), and its key in the file.
 
-    otherwise: the text of a secret that the file does not give.
+    `otherwise` is the text of a secret if the file does not contain it.
     """
     return field(default=default, metadata={"read": read, "how": how, "key": key, "otherwise": otherwise})
 
@@ -100,7 +100,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on load. Requests a minute for each API key, requests in flight, and connections that have shown no valid key.
+    """Limits on load: requests a minute for each API key, requests in flight, and connections that have sent no valid key.
 
     `connections_per_address` holds for an IPv4 address or an IPv6 /64 network. `web_per_minute` is the number of messages of the widget
     for each bot and address, `web_daily` that of a bot's new conversations in a day.
@@ -201,7 +201,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class Log:
-    """Settings of the log. `format` is text, json, or auto (text in a terminal); with `access` it has a line for each request."""
+    """Settings of the log. `format` is text, json, or auto (text in a terminal). If `access` is true, each request is logged."""
 
     format: str = setting("auto", values.one_of("auto", "text", "json"), "text")
     level: str = setting("info", values.one_of("info", "warning", "error"), "text")

@@ -39,7 +39,7 @@ class Source(NamedTuple):
         self.faults.append(ConfigFault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
 
     def expand(self, text: str) -> tuple[str, list[str]]:
-        """Replace each ${NAME} in `text`, and return the names too. $${ stands for a literal ${."""
+        """Replace each ${NAME} in `text` by the environment variable. Return the text and the names. $${ stands for a literal ${."""
         names: list[str] = []
 
         def value(match: re.Match[str]) -> str:
@@ -150,7 +150,10 @@ class Section:
         return self.source.folder / self.text(key, _path_text, default)
 
     def secret(self, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
-        """Return the secret under `key`, or in the file under `key`_file. Return None if there is none, or its variable is not set."""
+        """Return the secret under `key`, or the one in the file that `key`_file names.
+
+        Return None if there is no secret, or if its environment variable is not set.
+        """
         key_file = f"{key}_file"
         if not self.gives(key_file):
             node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default, plain=False)
@@ -195,7 +198,7 @@ class Section:
 
 
 def _expectation(read: Callable[[str], object]) -> str:
-    """Return the message of `read` for an invalid text."""
+    """Return the message that the reader `read` raises for an invalid text."""
     try:
         read("")
     except ValueError as fault:

@@ -41,13 +41,13 @@ def as_document(config: Config) -> dict[str, Any]:
 
 
 def _fields(settings: Any, *names: str) -> dict[str, Any]:
-    """Return the fields of settings by name. For a class, whose settings are not given, each is None."""
+    """Return the fields of settings by name. If `settings` is a class, the section is missing and each field is None."""
     shown = names or [field.name for field in dataclasses.fields(settings)]
     return dict.fromkeys(shown) if isinstance(settings, type) else {name: _value(getattr(settings, name)) for name in shown}
 
 
 def _value(value: Any) -> Any:
-    """Return a value as JSON has it, and the mask for a secret."""
+    """Return a value in a form for JSON. A secret becomes the mask."""
     if isinstance(value, tuple):
         return [_value(item) for item in value]
     if isinstance(value, Secret):

@@ -22,7 +22,10 @@ _PORT = "5432"
 
 
 def settings(url: str, password: str) -> PostgresSettings:
-    """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
+    """Make settings from an address and a password, which may be empty; raises ValueError.
+
+    Relative paths of files are resolved from the working directory.
+    """
     return _in_folder(_address(url), Path.cwd(), Secret(password) if password else None)
 
 
@@ -41,7 +44,7 @@ def read(section: Section) -> PostgresSettings | None:
 
 
 def _address(text: str) -> PostgresSettings:
-    """Read postgresql://USER@HOST[:PORT]/DATABASE as parameters of libpq. Hosts may be several, with commas between them."""
+    """Parse postgresql://USER@HOST[:PORT]/DATABASE into parameters of libpq. There may be several hosts, separated by commas."""
     match = _URL.fullmatch(text)
     if match is None or not text.isascii() or not text.isprintable():
         raise ValueError("expected postgresql://USER@HOST:PORT/DATABASE, such as postgresql://chatsvc@db.example.com/chatsvc")

@@ -1,4 +1,4 @@
-"""Readers of texts. They raise ValueError with the expected form, never with the text; prices are never floats."""
+"""Readers of texts. Their ValueError names the expected form, never the text. Prices are never floats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_USD = 100_000
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
-    """Make a reader of a whole number in plain decimal digits: 0x10, 010, 1_000, 1e3 and 9:30 are none."""
+    """Make a reader of a whole number in plain decimal digits. It refuses 0x10, 010, 1_000, 1e3 and 9:30."""
 
     def read(text: str) -> int:
         if not _WHOLE.fullmatch(text) or not least <= int(text) <= most:
@@ -61,14 +61,14 @@ def usd(text: str) -> int:
 
 
 def flag(text: str) -> bool:
-    """Read `true` or `false`, and none of YAML 1.1's other words."""
+    """Read `true` or `false`. The other words of YAML 1.1, such as `yes`, are refused."""
     if text.lower() not in {"true", "false"}:
         raise ValueError("expected true or false")
     return text.lower() == "true"
 
 
 def _checked(fits: Callable[[str], object], expected: str, read: Callable[[str], str | None] = str) -> Callable[[str], str]:
-    """Make a reader of texts that fit, after `read`, which returns None for others."""
+    """Make a reader that converts a text by `read`. It refuses the text if the result is None or does not pass `fits`."""
 
     def checked(text: str) -> str:
         value = read(text)
@@ -100,14 +100,14 @@ team_token = _matching(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}", "expected the token 
 
 
 def plan_name(text: str) -> str:
-    """Read a name, but not "none": `account set --plan none` takes an account's plan away."""
+    """Read the name of a plan. It must not be "none", since `account set --plan none` removes an account's plan."""
     if text == "none":
         raise ValueError("expected another name for a plan than none, which means that an account has no plan")
     return name(text)
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Read host:port. No host means every interface."""
+    """Read host:port. Without a host, it means every interface."""
     expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
     match = _LISTEN.fullmatch(text)
     if not match or int(match[3]) > 65535:
@@ -130,7 +130,7 @@ def listen(text: str) -> tuple[str, int] | str:
 
 
 def domain(text: str) -> str:
-    """Read a name that an authority can look up. No address, no wildcard, at least one dot."""
+    """Read a domain name for a certificate. Addresses, wildcards and names without a dot are refused."""
     if not _is_host(text) or "." not in text or text.endswith(".") or "_" in text or text.rpartition(".")[2].isdigit():
         raise ValueError("expected the name of a host, such as bots.example.com: no address, no wildcard, no final dot, in ASCII (xn--)")
     return text.lower()

@@ -1,4 +1,4 @@
-"""Client of the control socket, with a fallback to this process where no service runs.
+"""Client of the control socket. If no service runs, the operation runs in this process.
 
 It needs no event loop, so a command starts in milliseconds. An operation is POST /operations/NAME with its arguments as JSON. The answer
 is the result as JSON in one line, and after it the bytes of the file that the operation made; a refusal has status 422, or 400 where the
@@ -36,8 +36,8 @@ class Lost(Exception):
 def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
     """Run one operation and return its result. A file that it makes is written to `target`.
 
-    Of the configuration it reads what it needs to find a running service, and all where none runs. Raises Refused, ConfigError,
-    StoreUnavailable and Lost.
+    The whole configuration is read only if no service runs; otherwise only the settings that are needed to find the service. Raises
+    Refused, ConfigError, StoreUnavailable and Lost.
     """
     deadline = time.monotonic() + WAIT_S
     while True:
@@ -61,7 +61,7 @@ def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], ta
 
 
 def encoded(arguments: dict[str, Any]) -> bytes:
-    """Write arguments as JSON; raises `argument_not_unicode` for lone surrogates, which nothing here can store or show."""
+    """Serialise arguments as JSON. Raises `argument_not_unicode` for lone surrogates, which can neither be stored nor shown."""
     try:
         return json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:

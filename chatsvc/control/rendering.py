@@ -73,7 +73,7 @@ def bot(result: Bot) -> Json:
 
 
 def bot_with_profile(result: Bot) -> Json:
-    """Write a chatbot with its settings and the owner's words, as its file has them."""
+    """Return a chatbot with its settings and its profile, in the form of the bot's file."""
     return {**bot(result), **profiles.values_of(profiles.load(result.profile))}
 
 
@@ -102,7 +102,7 @@ def new_operator(result: NewOperator) -> Json:
 
 
 def backup(result: Backup) -> Json:
-    """Return a backup, with null for what could not be read."""
+    """Return a backup. Values that could not be read are null."""
     return {
         "made_at": times.with_millis(result.made_at) if result.made_at else None,
         "chatsvc_version": result.chatsvc_version or None,
@@ -113,7 +113,7 @@ def backup(result: Backup) -> Json:
 
 
 def audit_record(result: AuditRecord) -> Json:
-    """Write a record of the audit log. `uid` is that of a local user, else null."""
+    """Return a record of the audit log. `uid` is the user id of a local user, or null for other actors."""
     actor = result.actor
     return {
         "at": times.with_millis(result.at),
@@ -214,7 +214,7 @@ def site(result: Site) -> Json:
 
 
 def shown_site(result: ShownSite) -> Json:
-    """Write a website with its pages, its draft and the entries that a person has edited."""
+    """Return a website with its pages, its draft and the entries that a person has edited."""
     difference = result.difference and {
         "added": [{"source": item.page, "question": item.question, "answer": item.answer} for item in result.difference.added],
         "changed": [_both(entry, item) for entry, item in result.difference.changed],
@@ -247,7 +247,7 @@ def unanswered_group(result: tuple[UnansweredGroup, Hit | None]) -> Json:
 
 
 def request(result: Request) -> Json:
-    """Write a request, with note and assignee where the team has given them."""
+    """Return a request. Note and assignee are included if the team has set them."""
     return {**shapes.request(result), **_team(result)}
 
 
@@ -262,7 +262,7 @@ def appointment(result: InboxItem) -> Json:
 
 
 def _around(item: InboxItem) -> Json:
-    """Return what belongs to a record beside its own fields: conversation, earlier request and history."""
+    """Return additional fields of a request or appointment: its conversation, the earlier request that it changes, and its history."""
     r = item.request
     return {
         **fields(item, "conversation_id", "user_id", "channel"),
@@ -294,7 +294,7 @@ def thread(result: TeamThread) -> Json:
 
 
 def transcripts(result: TranscriptPage) -> Json:
-    """Return conversations as the interface has them, with the phone number that a platform tells, and the team's notes."""
+    """Return conversations in the form of the interface, with the visitor's phone number on a platform, and the team's notes."""
     parts = []
     for part in result.parts:
         conversation, shown = part.conversation, None
@@ -309,7 +309,7 @@ def transcripts(result: TranscriptPage) -> Json:
 
 
 def _removed(write: Callable[[Any], Json]) -> Callable[[Any], Json]:
-    """Make a writer for the operation that removes what `write` writes."""
+    """Return a function that renders the result of a removal: the output of `write`, with `removed` set to true."""
     return lambda result: {**write(result), "removed": True}
 
 

@@ -37,7 +37,7 @@ _CONNECTIONS = logging.getLogger(f"{__name__}.connections")  # aiohttp's: operat
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """Reduce aiohttp's record of what is no HTTP to one line, which does not quote the request."""
+    """Reduce aiohttp's log record of an invalid request to one line, which does not quote the request."""
     if record.exc_info and record.exc_info[0]:
         record.msg, record.args, record.exc_info = "a request on the control socket failed: %s", (record.exc_info[0].__name__,), None
     return True

@@ -1,6 +1,6 @@
-"""Checks of an installation, each fault with its remedy; nothing is changed.
+"""Checks of an installation. Each fault has a remedy, and nothing is changed.
 
-A finding has a code and facts; each front end words it for its own users (translations/doctor.yaml).
+A finding has a code and facts. Each front end has its own sentences for them (translations/doctor.yaml).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Checks of the files and the clock of this machine. Configuration, data folder, master key, disk."""
+"""Checks of this machine: configuration file, data folder, master key, disk, backups and clock."""
 
 import os
 import pwd
@@ -100,7 +100,7 @@ SILENT_MS = 7 * DAY_MS
 
 
 def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: int) -> Iterator[Finding]:
-    """Name the faults that messaging platforms have told, and callbacks that are not called."""
+    """Report the faults that messaging platforms have returned, and callbacks that are not called."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
             yield Finding.fault("channels", _CHANNEL_FAULTS[fault], bot=bot, channel=channel)
@@ -114,7 +114,7 @@ def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: 
 
 
 def master_key_of(config: Config) -> bytes | None:
-    """Return the master key, None where it cannot be read."""
+    """Return the master key, or None if it cannot be read."""
     if config.given_master_key is not None:
         return config.given_master_key
     try:
@@ -124,7 +124,7 @@ def master_key_of(config: Config) -> bytes | None:
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
-    """Check the master key: it exists, is closed to others, and fits the database."""
+    """Check that the master key exists, that other users cannot read it, and that it belongs to the database."""
     path = config.data_dir / MASTER_KEY
     file, key = str(path), master_key_of(config)
     if config.given_master_key is None:
@@ -154,7 +154,7 @@ def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
 
 
 def backups(config: Config, now: int) -> Iterator[Finding]:
-    """Check the scheduled backups, where there are any."""
+    """Check the scheduled backups, if backups are scheduled."""
     settings = config.backup
     existing = settings.folder
     while not existing.exists():

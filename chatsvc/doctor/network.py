@@ -22,7 +22,7 @@ _LISTENING = {errno.EADDRINUSE: "listener_taken", errno.EADDRNOTAVAIL: "listener
 
 
 def running(config: Config, *, may_connect: bool, connections: Mapping[str, int], store_fault: str | None) -> Iterator[Finding]:
-    """Report that the service runs, its store's fault, and its outbound connections."""
+    """Report that the service runs, the fault of its store (if any), and its outbound connections."""
     yield Finding.ok("service", "service_running", where=_where(config))
     if store_fault:
         yield Finding.fault("store", "store_fault", fault=store_fault)
@@ -61,7 +61,7 @@ def _socket(path: Path) -> Iterator[Finding]:
 
 
 def public_url(config: Config) -> Iterator[Finding]:
-    """Check that `public_url`, where it names this machine, names the service's port and scheme."""
+    """Check the port and scheme of `public_url` if its host is this machine."""
     server, url = config.server, urlsplit(config.server.public_url)
     here = url.hostname in ("localhost", "127.0.0.1", "::1", server.host)
     if server.socket or not server.port or not here:
@@ -74,7 +74,7 @@ def public_url(config: Config) -> Iterator[Finding]:
 
 
 def certificates(config: Config) -> Iterator[Finding]:
-    """Check the files of `server.tls`: readable, a pair, valid now, and for the right name."""
+    """Check that the files of `server.tls` are readable, belong together, are valid now, and have the right name."""
     tls = config.server.tls
     if tls is None:
         return

@@ -1,4 +1,4 @@
-"""Checks of the servers that the service talks to: that of the model, that of mails, and the platforms of channels. Nothing is sent."""
+"""Checks of the servers to which the service connects: model server, mail server and messaging platforms. No message is sent."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def model(config: Config, egress: Egress, *, with_models: bool = True) -> Iterat
 
 
 async def _examine_model(provider: Provider, egress: Egress, models: list[str], *, with_models: bool) -> Finding:
-    """Ask with the provider's library: slow to load, but it sees what the service sees."""
+    """Send a request with the provider's library, which loads slowly but behaves as in the service."""
     from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import ModelFault
 
@@ -96,7 +96,7 @@ async def _examine_model(provider: Provider, egress: Egress, models: list[str], 
 
 
 def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
-    """Return what is wrong with a server that gave this answer, or None if it only refused this request."""
+    """Return the finding for a failed request, or None if the server only refused this one request."""
     cause, status = fault.cause, fault.status
     if isinstance(cause, socket.gaierror | LookupFailed):
         return Finding.fault("model server", "model_name_unknown", host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
@@ -146,7 +146,7 @@ def mail(config: Config, egress: Egress) -> Iterator[Finding]:
 def tokens(
     config: Config, examined: Examined | None, token_of: TokenOf, platforms: Mapping[str, Platform], egress: Egress
 ) -> Iterator[Finding]:
-    """Ask the platforms about each token. `token_of` opens one, `egress` is the ledger that counts the connections."""
+    """Check each token at its platform. `token_of` decrypts a token, `egress` is the ledger that counts the connections."""
     key = files.master_key_of(config)
     if key is None or examined is None or not examined.platform_channels:
         return

@@ -20,7 +20,7 @@ ExamineServer = Callable[[Config, frozenset[str]], tuple[ServerState, Examined |
 
 
 def sqlite(config: Config, limit_s: float | None) -> tuple[list[Finding], Examined | None]:
-    """Check the database, its content for at most `limit_s` seconds. Returns the findings and the facts that others need."""
+    """Check the database, and its content for at most `limit_s` seconds. Return the findings, and the data that other checks need."""
     path = Folder(config.data_dir).database
     file = str(path)
     if not path.exists():
@@ -50,7 +50,7 @@ def _mute_bots(examined: Examined) -> Iterator[Finding]:
 
 
 def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examined | None]:
-    """Check the server and the database. Returns the findings and the facts that others need."""
+    """Check the server and the database. Return the findings, and the data that other checks need."""
     before = now_ms()
     try:
         state, contents = examine(config, _knowledge_tiers(config))
@@ -67,7 +67,7 @@ def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Exa
 
 
 def server_findings(state: ServerState, before: int, after: int) -> Iterator[Finding]:
-    """Check the state of a server. It was asked for between the times `before` and `after`."""
+    """Check the state of a server. The state was requested between `before` and `after`, in milliseconds of this machine's clock."""
     for name, value in state.settings.items():
         if value not in _SAFE[name]:
             yield Finding.fault("database", "postgres_loses", setting=name, value=value)

@@ -13,7 +13,7 @@ OWN, NOT_PUBLIC, UNKNOWN = "own", "not_public", "unknown"
 
 
 class TargetRefused(Exception):
-    """Refusal of a webhook's target. The text is one line in English; `rule` names the broken rule for other languages."""
+    """Refusal of a webhook's target. The text is one line in English; `rule` is the code of the broken rule, for other languages."""
 
     def __init__(self, text: str, rule: str = MALFORMED) -> None:
         super().__init__(text)

@@ -89,11 +89,11 @@ class Change(NamedTuple):
 class Captured:
     """A request as an engine has understood it. If it has both `date` and `time` (local to the bot), it is an appointment.
 
-    `details` are fields that the owner's form asks for, each a name and the visitor's words.
-    `offered` are choices of the owner that the engine's code, never a model, has matched with the visitor's text ("kaya" for
-    "Dt. Elif Kaya"): a detail may be one of them. `verbatim` is true if the engine's code has copied `message` from the visitor's messages.
-    `item` is what is booked, in the visitor's words, `end_date` and `end_time` are when a stay or a rental ends.
-    With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
+    `details` are fields that the owner's form asks for, each a name and the visitor's words. `offered` are choices of the owner that the
+    engine's code, never a model, has matched with the visitor's text ("kaya" for "Dt. Elif Kaya"); these are accepted as details.
+    `verbatim` is true if the engine's code has copied `message` from the visitor's messages. `item` is what is booked, in the visitor's
+    words, `end_date` and `end_time` are when a stay or a rental ends. With `change` it is a request to change that appointment, and `date`
+    and `time` are when the visitor wants it instead.
     """
 
     request_type: str
@@ -183,8 +183,8 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
 def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
     """Return `captured` without values that may not be stored. Contact data must be typed by the visitor, dates valid and in the future.
 
-    `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
-    code a telephone number without one gets. What is checked twice stays the same.
+    `spoken` are the visitor's own messages, `now` is the bot's local time (naive). `country` is the bot's (ISO 3166): its calling code is
+    added to telephone numbers without a code. A second check changes nothing.
     """
     name, email, phone, item = captured.visitor_name, captured.visitor_email, captured.visitor_phone, captured.item
     words = _flat("\n".join(spoken))

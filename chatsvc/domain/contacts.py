@@ -1,4 +1,4 @@
-"""Contact data. An e-mail address, telephone number or name counts only if the visitor typed it.
+"""Contact data. An e-mail address, telephone number or name is accepted only if the visitor typed it.
 
 A value that a model or a slot filler proposes is looked up in the visitor's text and returned as written there, so that nothing
 invented, completed or copied from elsewhere is stored. Telephone numbers get the calling code (E.164) of a country (ISO 3166).
@@ -114,8 +114,8 @@ def own_email(email: str, spoken: Iterable[str]) -> str | None:
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
     """Return a phone number in E.164 if the visitor typed it.
 
-    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166). No other code is ever added: the same
-    digits with another one are somebody else's telephone. Of an unknown country a number without a code stays as it was typed.
+    The visitor may have typed it with a country code, or without a code as a number of `country` (ISO 3166). No other code is added, since
+    the number would be somebody else's. If the country is unknown, a number without a code is returned as it was typed.
     """
     wanted = _digits(phone[:64]).removeprefix("00")
     if len(wanted) < MIN_DIGITS:
@@ -158,7 +158,7 @@ _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """Add the code of `country` (ISO 3166) to `digits` that are dialled there. Return None if its numbers do not begin like this."""
+    """Add the code of `country` (ISO 3166) to a national number. Return None if the country's numbers do not begin like this."""
     known = _FIRST_DIGITS.get(country.upper())
     if known and digits[:1] == "0" and digits[1:2] not in ("0", *known):
         return None

@@ -35,7 +35,7 @@ class Problem(NamedTuple):
         return translations.template(language, f"problems.{self.code}")
 
     def __call__(self, because: Because | None = None, **extra: object) -> ProblemError:
-        """Return the exception to raise, with exactly the extra fields of the table. A `reason` adds its own second sentence."""
+        """Return the exception to raise. `extra` must have exactly the fields of the table. A `reason` adds its own second sentence."""
         if extra.keys() != set(self.extra):
             raise TypeError(f"{self.code} carries {self.extra}, not {tuple(extra)}")
         if because is None and translations.has(cause := f"causes.{extra.get('reason')}"):
@@ -102,4 +102,4 @@ REPLY_FAILURES = (
 
 
 class CommandError(Exception):
-    """A command (`serve` is one too) cannot be carried out. The text is the reason, for the person at the terminal."""
+    """A command, such as `serve`, cannot be carried out. The text is the reason, for the person at the terminal."""

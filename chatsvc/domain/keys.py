@@ -34,7 +34,7 @@ def is_well_formed(key: str) -> bool:
 
 
 def digest(key: str) -> bytes:
-    """Return the SHA-256 of the key, all that is stored of it (help/interface.md 3.1)."""
+    """Return the SHA-256 of the key. Only this digest is stored (help/interface.md 3.1)."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -19,7 +19,7 @@ class AccountVersion(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """State of a key's rate-limit window. `reset` is its end in Unix seconds; `version` is the present one of the key's account."""
+    """State of a key's rate-limit window. `reset` is its end in Unix seconds; `version` is the current version of the key's account."""
 
     taken: bool
     limit: int

@@ -80,7 +80,7 @@ class Bot(NamedTuple):
 
 
 class ApiKey(NamedTuple):
-    """A key as it is stored: only its digest (help/interface.md 3.1). `account_id` is None after its account was deleted."""
+    """An API key as it is stored, without its secret (help/interface.md 3.1). `account_id` is None after its account was deleted."""
 
     id: str
     account_id: str | None
@@ -93,14 +93,14 @@ class ApiKey(NamedTuple):
 
 
 class ListedKey(NamedTuple):
-    """A key as it may be shown; `status` is "active", "revoked" or "expired"."""
+    """An API key as it may be shown. `status` is "active", "revoked" or "expired"."""
 
     key: ApiKey
     status: str
 
 
 class NewKey(NamedTuple):
-    """A key at its creation, the only moment at which `secret` can be shown."""
+    """A new API key. Its `secret` can be shown only now."""
 
     key: ApiKey
     status: str
@@ -119,8 +119,8 @@ class FirstRecords(NamedTuple):
 class Conversation(NamedTuple):
     """One visitor's thread with one bot on one channel (help/interface.md 5.4).
 
-    `handling` is "bot", "waiting" or "operator"; `handling_since` is when the visitor began to wait, or the operator's last message.
-    `missed_at` is when a visitor had waited too long; it is None again when somebody comes.
+    `handling` is "bot", "waiting" or "operator". `handling_since` is the time when the visitor began to wait, or that of the operator's
+    last message. `missed_at` is the time when a visitor had waited too long; it is reset to None when an operator comes.
     """
 
     id: str

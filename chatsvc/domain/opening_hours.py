@@ -1,6 +1,6 @@
 """Parser of opening hours in Turkish and English.
 
-A bot's settings keep them as `mon-fri 09:00-18:00; sat 10:00-14:00`. Other accepted forms: `Pzt-Cum 09.00-18.00`, `daily 9am-6pm`,
+A bot's settings contain them as `mon-fri 09:00-18:00; sat 10:00-14:00`. Other accepted forms: `Pzt-Cum 09.00-18.00`, `daily 9am-6pm`,
 `her gün 9-22, pazar kapalı`. A part is a list of days, then one or more spans of hours or "closed".
 """
 

@@ -37,12 +37,12 @@ def number(text: str) -> int:
 
 
 def position(*values: int | str) -> str:
-    """Return the keyset position of a record as text, such as "1700000000000,6f1c..."."""
+    """Format the values of a record's keyset position as a text, such as "1700000000000,6f1c..."."""
     return ",".join(map(str, values))
 
 
 def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] | None:
-    """Parse a position whose values have these types, or return None for None. Raises `position_invalid`."""
+    """Parse a position whose values have these types. For None, return None. Raises `position_invalid`."""
     if after is None:
         return None
     values = after.split(",")
@@ -53,7 +53,7 @@ def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] |
 
 
 def page_of(rows: Sequence[T], limit: int, position_of: Callable[[T], str]) -> ResultPage[T]:
-    """Make a page of the first `limit` of `rows`. One more row than `limit` was read, to know if there is a next page."""
+    """Make a page of the first `limit` of `rows`. The caller has read one more row, which shows whether there is a next page."""
     items = list(rows[:limit])
     return ResultPage(items, position_of(items[-1]) if len(rows) > limit else None)
 

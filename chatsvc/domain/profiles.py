@@ -128,7 +128,7 @@ def load(stored: str | None) -> Profile:
 
 
 def is_open(bot: Bot, now: datetime) -> bool:
-    """Return whether the business is open. Without opening hours it is, except on closed days. `now` is the bot's local time."""
+    """Return whether the business is open. Without opening hours, it is open except on closed days. `now` is the bot's local time."""
     if load(bot.profile).is_closed(now.date()):
         return False
     if not bot.opening_hours:

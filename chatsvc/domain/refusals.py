@@ -1,4 +1,4 @@
-"""Table of the reasons for which operations are refused. Each is a code with facts, for which front ends have sentences."""
+"""Table of the reasons for which operations are refused. Each is a code with facts. The front ends have a sentence for each code."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class RefusalCode(NamedTuple):
-    """A row of the table: the code and the names of its facts. Calling it makes the exception."""
+    """A row of the table: the code and the names of its facts. Calling the row makes the exception."""
 
     code: str
     facts: tuple[str, ...]
@@ -34,7 +34,7 @@ class RefusalCode(NamedTuple):
 
 @dataclass
 class Faults(AbstractContextManager["Faults"]):
-    """Collector of refusals of several values, so that they can be raised at once. It is the context manager of each check."""
+    """Collector of refusals of several values, so that they can be raised at once. Each check runs in a `with` block over it."""
 
     refusals: list[Refused] = field(default_factory=list)
 

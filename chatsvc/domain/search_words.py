@@ -49,7 +49,7 @@ def terms(query: str) -> list[Term]:
 
 
 def user(query: str) -> str | None:
-    """Return a query as typed if it may be a user_id, or None if it looks like words."""
+    """Return the query itself if it may be a user_id, or None if it looks like words."""
     typed = query.strip()
     return typed if typed.split() == [typed] and any(map(str.isdigit, typed)) else None
 

@@ -29,12 +29,12 @@ def parsed(body: bytes) -> dict[str, Any] | None:
 
 
 def as_object(value: object) -> Mapping[str, Any]:
-    """Return a value of untrusted JSON if it is an object, or an empty object."""
+    """Return a value of untrusted JSON if it is an object. Otherwise return an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """Return a value of untrusted JSON if it is a list, or an empty list."""
+    """Return a value of untrusted JSON if it is a list. Otherwise return an empty list."""
     return value if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Rows of CSV files whose cells spreadsheets do not read as formulas. All exports as CSV are written by `row`.
+"""Rows of CSV files that contain no formulas for spreadsheets. All exports as CSV are written by `row`.
 
 A spreadsheet may split a comma-separated file at semicolons or tabs; a new cell then begins behind each of them and each line break, even
 inside quotes. So an apostrophe, which marks text in spreadsheets, is put before the first character of a formula there too.

@@ -2,8 +2,8 @@
 
 The metrics listener turns them into Prometheus text.
 
-Every key comes from a table of the program or from the configuration, so their number is small: there are none for paths or visitors.
-An account has a key while it has requests in flight.
+Every key comes from a table of the program or from the configuration, so their number is small. There are no keys for paths or visitors.
+An account has a key only while it has requests in flight.
 """
 
 from bisect import bisect_left
@@ -53,7 +53,7 @@ NOTHING = Spending()
 
 
 class Tallies:
-    """The counts of one process, since it started. At most `most` requests are in flight, at most half of them of one account."""
+    """The counts of one process, since it started. At most `most` requests may be in flight, and at most half of them for one account."""
 
     def __init__(self, most: int) -> None:
         self.most = most

@@ -1,6 +1,6 @@
 """The target address of a webhook or website, parsed once and strictly. See help/webhooks.md 7.
 
-Connections are only made to the result of this parse, so that a second parser cannot read another target in the same text.
+Connections are only made to the result of this parser, so that a second parser cannot read another target from the same text.
 """
 
 import re
@@ -200,7 +200,7 @@ def _is_canonical(label: str, *, deviations: bool) -> bool:
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
-    """Return whether the name can only be one of an internal network. Raises TargetRefused if it may not be used at all."""
+    """Return whether the name can only belong to an internal network. Raises TargetRefused if it may not be used at all."""
     if name in own.hosts:
         raise TargetRefused(f"{name} is this service itself", OWN)
     if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):

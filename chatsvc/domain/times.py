@@ -57,7 +57,7 @@ def parse_utc(text: str) -> int:
 
 
 def zone(name: str) -> tzinfo | None:
-    """Return the time zone with this name, or None if this machine does not know it: a reply must not fail because of that."""
+    """Return the time zone with this name, or None if this machine does not know it. An unknown zone must not make a reply fail."""
     from zoneinfo import ZoneInfo
 
     try:

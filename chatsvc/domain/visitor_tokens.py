@@ -1,4 +1,4 @@
-"""Signed tokens of the web widget: a visitor, the site on which it was opened, an address that gets mails.
+"""Signed tokens of the web widget. A token is for a visitor, for a site with the widget, or for an address that gets mails.
 
 A token is its parts as JSON and their HMAC-SHA-256, both in base64url. The browser stores only the visitor's token.
 """

@@ -1,1 +1,1 @@
-"""Use-cases, one module a noun. Plain async functions over `Services`, the same for every front end."""
+"""Use-cases, with a module for each noun. They are async functions over `Services`, the same for every front end."""

@@ -237,7 +237,7 @@ def is_owned(kind: str) -> bool:
 
 
 def missing(kind: str, record_id: str) -> Refused:
-    """Make the refusal for a missing record, or one outside the caller's scope."""
+    """Return the refusal for a record that is missing or outside the caller's scope."""
     return refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
 
 
@@ -251,9 +251,9 @@ def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
 
 
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Perform an operation and return the use-case's result. It gets the record of a bot in place of the bot's id.
+    """Perform an operation, and return the result of its use-case. The use-case gets the bot itself in place of the bot's id.
 
-    Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses.
+    Raises Refused for a forbidden operation, for a record outside the caller's scope, and if the use-case raises it.
     """
     operation = find(name)
     if operation.role is None and operation.effect is not ENTER and caller.session is None:
@@ -291,8 +291,8 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
 async def _change(services: Services, caller: Caller, operation: Operation, act: AuditRecord, arguments: Mapping[str, Any]) -> Any:
     """Record an operation, run it, and complete the record with its outcome.
 
-    An operation that cannot be recorded is not performed. Its record is not in one transaction with it, since some take several and some
-    send; written before, none is missing after a crash.
+    The record is written before the operation, in a transaction of its own, since an operation may need several transactions or send
+    something. So no record is missing after a crash. An operation that cannot be recorded is not performed.
     """
     # Imported on use, as use-cases are: the command line reads OPERATIONS alone.
     from chatsvc.services import audit_changes
@@ -330,7 +330,7 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
 async def _authorised(
     services: Services, scope: Scope, name: str, role: Role | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope, Bot | None]:
-    """Return the account concerned, the scope in which the caller may perform the operation, and the bot that is named.
+    """Return the account concerned, the scope in which the caller may perform the operation, and the bot in the arguments.
 
     Raises Refused; a record outside the caller's scope counts as missing.
     """
@@ -357,7 +357,7 @@ async def _authorised(
 
 
 def _new_records(result: Any) -> tuple[str | None, dict[str, str]]:
-    """Return the account and the ids of new records."""
+    """Return the account and the ids of the records that a result has created."""
     match result:
         case AccountUsage(account=account):
             return account.id, {"id": account.id}

@@ -156,7 +156,7 @@ class Services:
         return await self.threads.run(work)
 
     async def close(self) -> None:
-        """End what the parts do and close their connections, those made last first."""
+        """Stop all parts and close their connections. Parts that were made last are closed first."""
         for part in reversed(self._parts.values()):
             if hasattr(part, "close"):
                 await part.close()

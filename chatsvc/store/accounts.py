@@ -1,7 +1,7 @@
 """Queries of accounts, with their monthly allowances: create, list, read, change and delete; and of API keys (help/interface.md 3.1).
 
-Deletion only marks an account; `sweep` removes its records in batches. Also the visibility of an imported account. Only
-digests of keys are stored.
+Deletion only marks an account; `sweep` removes its records in batches. An imported account is invisible until `arrive` is called.
+Only the digests of keys are stored.
 """
 
 import json
@@ -20,9 +20,9 @@ CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit",
 
 
 class Holding(NamedTuple):
-    """An account with what the running service keeps in memory of it. Its bots and the messages used in each month.
+    """An account with the data that the running service caches: its bots, and its used and reserved messages.
 
-    held: messages of each month that open turns in the store hold.
+    `used` has the number of messages used in each month, `held` the number that open turns in the store have reserved.
     """
 
     account: Account
@@ -43,7 +43,7 @@ def page(
 ) -> list[tuple[Account, int]]:
     """Read accounts with the messages used in `month`, oldest first.
 
-    after: creation time and id of the last account of the page before.
+    `after` has the creation time and the id of the last account of the previous page.
     """
     rows = connection.execute(
         f"""
@@ -58,7 +58,7 @@ def page(
 
 @reads
 def choices(connection: Connection, accounts: Accounts, chosen: str | None, limit: int) -> dict[str, Account]:
-    """Read the first accounts by id, oldest first, and the chosen one."""
+    """Return the first `limit` accounts and the account `chosen`, oldest first, as a dictionary by id."""
     among = f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
     rows = connection.execute(
         f"""
@@ -78,7 +78,7 @@ def count(connection: Connection, accounts: Accounts) -> int:
 
 
 def holding(connection: Connection, account_id: str) -> Holding | None:
-    """Read within a unit an account with its bots, counts and held messages."""
+    """Read an account with its bots, its used messages and its reserved messages, within a unit."""
     # One statement: where other processes write, it runs for each request.
     row = connection.execute(
         f"""
@@ -99,7 +99,7 @@ hold = writes(holding)  # behind the writes that were queued before it
 
 
 def holding_and_key(connection: Connection, account_id: str, digest: bytes | None) -> tuple[Holding | None, ApiKey | None]:
-    """Read within a unit an account, and the key with this digest."""
+    """Read an account, and the key with this digest, within a unit."""
     return holding(connection, account_id), key_in(connection, digest) if digest is not None else None
 
 
@@ -115,7 +115,7 @@ def update(connection: Connection, account_id: str, changes: Mapping[str, object
 
 @writes
 def delete(connection: Connection, account_id: str, now: int) -> bool:
-    """Mark the account as deleted; `sweep` removes its records later. Return False if there is none."""
+    """Mark the account as deleted; `sweep` removes its records later. Return False if there is no such account."""
     done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
     connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
     return done.rowcount == 1
@@ -130,7 +130,7 @@ def arrive(connection: Connection, account_id: str) -> bool:
 
 @writes
 def abandon_imports(connection: Connection, account_id: str | None = None) -> None:
-    """Mark the records of abandoned imports for `sweep`, of one account or of all."""
+    """Mark abandoned imports as deleted, so that `sweep` removes their records. Without an id, mark those of all accounts."""
     connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))
 
 
@@ -164,7 +164,7 @@ def create_key(connection: Connection, key: ApiKey, digest: bytes) -> None:
 
 
 def key_in(connection: Connection, digest: bytes) -> ApiKey | None:
-    """Find the key with this digest within a unit, revoked and expired ones too."""
+    """Find the key with this digest within a unit, even if the key is revoked or expired."""
     row = connection.execute(f"SELECT {_KEY} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
     return ApiKey(*row) if row else None
 
@@ -174,7 +174,7 @@ find_key = quick(key_in)
 
 @reads
 def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
-    """Read keys, oldest first, behind the one created at `after` with that id. Those of deleted accounts are left out."""
+    """Read keys, oldest first. Keys of deleted accounts are left out. `after` is the time and id of the last key of the previous page."""
     owned = _OF_ALL if accounts is None else _OF_SOME
     rows = connection.execute(
         f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
@@ -185,7 +185,7 @@ def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: 
 
 @writes
 def revoke_key(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
-    """Revoke a key of these accounts (None for all) for good; an earlier revocation keeps its time. Return None if there is no key."""
+    """Revoke a key of these accounts (None for all). A revoked key keeps its time of revocation. Return None if there is no such key."""
     revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_KEY}"
     row = connection.execute(revoke, (listed(accounts), now, key_id)).fetchone()
     return ApiKey(*row) if row else None
@@ -193,6 +193,6 @@ def revoke_key(connection: Connection, key_id: str, accounts: Accounts, now: int
 
 @writes
 def note_use(connection: Connection, uses: Mapping[str, int]) -> None:
-    """Write when keys were last used: `uses` maps a key's id to the instant."""
+    """Store when keys were last used. `uses` maps a key's id to the time in milliseconds."""
     rows = [(instant, key_id) for key_id, instant in uses.items()]
     connection.executemany("UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?", rows)

@@ -1,4 +1,4 @@
-"""Appointments as the team decides on them. A decision, its history and what the customer is told of it are one transaction."""
+"""Decisions of the team on appointments. A decision, its history entry and the message to the customer are written in one transaction."""
 
 import json
 from collections.abc import Callable
@@ -32,8 +32,8 @@ class AppointmentMove(NamedTuple):
 class Announcement(NamedTuple):
     """A message that tells the customer of a decision: "confirmed", "moved", "canceled" or "refused".
 
-    `text` words it for the appointment after the decision. `refusal` is why the conversation takes no message now, and `mail_to` the
-    address to which it is mailed as well.
+    `text` returns the text of the message for the appointment after the decision. `refusal` is the reason why the conversation accepts no
+    message now. `mail_to` is the address to which the message is also mailed.
     """
 
     text: Callable[[str, Appointment | None], str]
@@ -55,7 +55,7 @@ def set_appointment(
 ) -> None:
     """Change an appointment of these accounts (None for all) and the status of its request. Do nothing if there is no such appointment.
 
-    This also decides a change that waits for the team. The customer gets a message if something has changed.
+    A change that waits for the team is decided by this too. The customer gets a message if something has changed.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
     old = captures.state_of(connection, *row) if row else None
@@ -84,7 +84,7 @@ def set_appointment(
 def decide(
     connection: Connection, request_id: str, accounts: Accounts, accepts: bool, now: int, by: str, announcement: Announcement | None
 ) -> bool:
-    """Accept or refuse the change that waits for the team, and tell the customer. Return False if nothing waits."""
+    """Accept or refuse a request's pending change, and notify the customer. Return False if the request has no pending change."""
     waits = f"SELECT change FROM requests WHERE id = ?2 AND change IS NOT NULL AND {BOT_IN_SCOPE}"
     row = connection.execute(waits, (listed(accounts), request_id)).fetchone()
     if row is None:
@@ -103,7 +103,7 @@ def decide(
 
 
 def _settle(connection: Connection, old: RecordState, status: str, now: int) -> None:
-    """Set the status of a request from its appointment, and remove the change that waits for the team."""
+    """Set the status of a request to match the status of its appointment, and remove its pending change."""
     values = _OF_APPOINTMENT[status], now, old.number
     connection.execute("UPDATE requests SET change = NULL, status = ?, updated_at = ? WHERE number = ?", values)
     if status != "pending":
@@ -111,7 +111,7 @@ def _settle(connection: Connection, old: RecordState, status: str, now: int) -> 
 
 
 def _announce(connection: Connection, old: RecordState, announcement: Announcement, decision: str, now: int, by: str) -> None:
-    """Tell the customer in the conversation and by mail, and note the text and the ways in the history."""
+    """Notify the customer in the conversation and by mail. Store the text and how it was sent in the history."""
     (channel,) = connection.execute("SELECT channel FROM conversations WHERE number = ?", (old.conversation,)).fetchone()
     text = announcement.text(decision, captures.state_of(connection, old.request.id).appointment)
     ways = ([] if announcement.refusal else [channel]) + (["mail"] if announcement.mail_to else [])
@@ -143,7 +143,7 @@ def add(connection: Connection, message: NewMessage, request: Request, appointme
 
 @reads
 def calendar(connection: Connection, bot_id: str, since: int) -> list[Appointment]:
-    """Read the appointments of a bot from `since` on that are not canceled, in the order of their times."""
+    """Read the appointments of a bot from `since` on, in the order of their times. Canceled appointments are left out."""
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request

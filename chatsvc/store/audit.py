@@ -1,7 +1,8 @@
 """Audit log of administrative operations: writes records, completes them with the outcome, and lists them.
 
-A record is written before its operation runs, and is deleted when it is two years old. Each actor has a share of an account's records for
-each operation and outcome, so that nobody pushes out the records of others. Repeated refusals, and equal acts in a row, share one record.
+A record is written before its operation runs, and is deleted when it is two years old. The records of an account are limited for each
+actor, operation and outcome, so that no actor can displace the records of others. Repeated refusals, and equal acts in a row, share one
+record.
 """
 
 import json
@@ -25,7 +26,7 @@ _SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4 AND
 
 @writes
 def record(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record and return its number, or that of the record in which it was counted."""
+    """Write a record and return its number. If the act is counted in an earlier record, return the number of that record."""
     number = _counted(connection, entry)
     if number is None:
         number = record_in(connection, entry)
@@ -58,7 +59,7 @@ def record_in(connection: Connection, entry: AuditRecord) -> int:
 
 @writes
 def settle(connection: Connection, entry: AuditRecord) -> None:
-    """Complete a record with the outcome, with account and ids known by now, and with what was changed."""
+    """Complete a record with the outcome, the account, the ids of the records concerned, and the changes."""
     if _counted(connection, entry) is not None:
         connection.execute("DELETE FROM audit_records WHERE number = ?", (entry.number,))
         return
@@ -83,10 +84,10 @@ def expire(connection: Connection, now: int) -> bool:
 
 
 def _counted(connection: Connection, entry: AuditRecord) -> int | None:
-    """Count an act in the record of an equal one shortly before. Return that record's number, None if there is none.
+    """Count an act in the record of a recent equal act. Return the number of that record, or None if there is none.
 
-    A refused act may have others in between, any other act may not. Where no account is concerned the ids of
-    a refused act do not matter: they are of records that the actor cannot see, or that do not exist.
+    Other acts may lie between two equal acts only if these were refused. If a refused act concerns no account, its ids are not compared:
+    they belong to records that the actor cannot see, or that do not exist.
     """
     if entry.outcome is None:
         return None
@@ -118,8 +119,8 @@ def page(
 ) -> list[AuditRecord]:
     """Read audit records since an instant (milliseconds), newest first.
 
-    accounts: None for all. after: number of the last record of the page before. actor: only those of this actor's id. act: only those of
-    this operation.
+    `accounts` is None for all accounts. `after` is the number of the last record of the previous page. `actor` selects the records of the
+    actor with this id, and `act` the records of one operation.
     """
     # For each account the first rows of an index, merged.
     of_some = """

@@ -28,7 +28,7 @@ class Work(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Result of a unit that raised; its part of the transaction was rolled back."""
+    """Result of a unit that has raised an exception. Its part of the transaction was rolled back."""
 
     fault: Exception
 
@@ -50,10 +50,10 @@ Translate = Callable[[BaseException], BaseException]
 
 
 def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], bool] | None = None) -> list[Any]:
-    """Run units in order, within one transaction; raises what one of them raises.
+    """Run units in order within one transaction, and return their results. Raises what a unit raises.
 
-    is_open: whether the transaction still stands, which an error such as a full disk ends. With it each unit has a savepoint: a fault rolls
-        back one unit only, and is its result.
+    With `is_open`, each unit has a savepoint: an exception rolls back one unit only and becomes its result (Failed). `is_open` returns
+    whether the transaction is still open, since an error such as a full disk ends it. If it is not, the exception is raised.
     """
     results: list[Any] = []
     for work in batch:
@@ -73,7 +73,7 @@ def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], b
 
 
 class BatchThread:
-    """Queue of units for one connection. `translate` makes an error of the driver one of the store's."""
+    """Queue of units for one connection. `translate` converts an error of the driver to one of the store."""
 
     def __init__(self, name: str, thread: ConnectionThread, run_batch: RunBatch, translate: Translate) -> None:
         self._thread = thread
@@ -95,7 +95,7 @@ class BatchThread:
         return await answer
 
     def refuse_waiting(self, fault: str) -> None:
-        """Refuse the units that wait behind a batch that hangs."""
+        """Let the queued units fail with StoreUnavailable, because the running batch hangs."""
         while self.queue:
             answer = self.queue.popleft().answer
             if not answer.done():
@@ -141,7 +141,7 @@ class BatchThread:
                 work.answer.set_exception(fault)
 
     async def apart(self, work: Callable[[Any], T]) -> T:
-        """Run work that cannot be part of a transaction between two batches; raises StoreUnavailable."""
+        """Run work between two batches, because it cannot be part of a transaction. Raises StoreUnavailable."""
         try:
             return await self._thread.run(work)
         except Exception as fault:

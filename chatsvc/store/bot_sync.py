@@ -1,4 +1,4 @@
-"""Writes bots with their knowledge as a folder has them, in one transaction."""
+"""Writes the bots of a folder of files, with their knowledge, in one transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from chatsvc.store.knowledge import FromFile
 
 
 class SyncedBot(NamedTuple):
-    """A bot as its file has it. `bot` is how it stands, or the new one.
+    """The state that a bot's file asks for. `bot` is the stored bot, or the new one.
 
-    `changes` are the columns that differ. `files` is its knowledge, None where the file names none and it stays.
+    `changes` are the columns that differ. `files` is the bot's knowledge, or None if the file names none: it is then not changed.
     """
 
     bot: Bot
@@ -22,7 +22,7 @@ class SyncedBot(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """Entries of one file: how many there are afterwards, and how many were there before."""
+    """A knowledge file that changes: the number of its entries after the change, and the number of replaced entries."""
 
     source: str
     entries: int
@@ -30,7 +30,7 @@ class FileChange(NamedTuple):
 
 
 class BotChange(NamedTuple):
-    """Change to one bot: the bot afterwards, its files that change, and those whose entries are removed."""
+    """Change to one bot: the bot after the change, the files that change, and the files whose entries are removed."""
 
     bot: Bot
     files: list[FileChange]
@@ -44,7 +44,7 @@ class BotsExhausted(Exception):
 async def run(
     db: Database, wanted: Sequence[SyncedBot], most: int, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
 ) -> list[BotChange]:
-    """Change the bots, all or none; with `check` return only what would change. Raises BotsExhausted."""
+    """Change all bots or none, and return the changes. If `check` is true, write nothing. Raises BotsExhausted."""
 
     def unit(connection: Connection) -> list[BotChange]:
         new = [bot_wanted.bot for bot_wanted in wanted if bot_wanted.is_new]

@@ -1,6 +1,6 @@
 """Queries of chatbots: list, create, change and delete; and the latest runs of their tests.
 
-Every query names the owner, so that another account's bot is not found.
+Every query contains the owner, so that a bot of another account is not found.
 """
 
 import json
@@ -29,7 +29,7 @@ BOT_OF_ACCOUNT = f"b.number, {_OF_BOT}"
 
 
 def bots_from_json(text: str) -> list[Bot]:
-    """Read bots of a JSON array of arrays with BOT_OF_ACCOUNT, oldest first."""
+    """Parse a JSON array in which each bot is an array of the columns BOT_OF_ACCOUNT. Return the bots, oldest first."""
     return [_bot(tuple(values)) for _, *values in sorted(json.loads(text))]
 
 

@@ -53,14 +53,14 @@ _STORED, _PENDING = _MESSAGES.format(""), _MESSAGES.format(" INDEXED BY messages
 
 @writes
 def store(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
-    """Store visitors' messages in one unit, of which TooManyConversations stores none; see store_one."""
+    """Store visitors' messages in one unit; see `store_one`. If TooManyConversations is raised, none is stored."""
     return [store_one(connection, message) for message in messages]
 
 
 def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
-    """Store a message within a unit. Return the stored one for a key that came before, None where that or the account was erased.
+    """Store a message within a unit. If its key is known, return the message that was stored before.
 
-    Raises TooManyConversations.
+    Return None if that message or the account was erased. Raises TooManyConversations.
     """
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
@@ -151,9 +151,9 @@ def follows_no_text(connection: Connection, message: StoredMessage) -> bool:
 
 
 class NoticeSentence(NamedTuple):
-    """A sentence of the bot that is no reply of an engine. `dialogue` replaces the state of the dialogue where it is given.
+    """A sentence of the bot that is not the reply of an engine. `dialogue`, if given, replaces the state of the dialogue.
 
-    `choices` are offered as buttons where the channel has them.
+    `choices` are shown as buttons if the channel has buttons.
     """
 
     text: str
@@ -167,9 +167,9 @@ class NoticeSentence(NamedTuple):
 def settle(
     connection: Connection, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
 ) -> bool:
-    """Settle a turn without charge, with a sentence or silently. `handling` becomes that of the conversation.
+    """Settle a turn without charge, with a sentence or silently. `handling` becomes the handling of the conversation.
 
-    sends_mail: whether operators who want it get a mail about a visitor who waits.
+    If `sends_mail` is true, operators who want such mails get one about a waiting visitor.
 
     Return False and write nothing if the turn was settled before. If an operator has taken over, no sentence is stored.
     """
@@ -224,10 +224,9 @@ def pending(connection: Connection, until: int = LAST) -> list[StoredMessage]:
 
 
 class News(NamedTuple):
-    """A conversation with messages of it, oldest first.
+    """A conversation with some of its messages, oldest first.
 
-    `confirmed` are the numbers of an operator's messages up to the one that the visitor's page named as its last, not yet noted as
-    delivered.
+    `confirmed` are the numbers of operators' messages that the visitor's page has confirmed, but that are not yet stored as delivered.
     """
 
     conversation: Conversation
@@ -239,7 +238,8 @@ class News(NamedTuple):
 def news(connection: Connection, visitor: ConversationKey, after: str, limit: int, before: str = "") -> News | None:
     """Read the messages of a conversation between the ids `after` and `before`. Return None if there is no such conversation.
 
-    An unknown `after` means the beginning, an empty `before` the end. If there are more than `limit` messages, read the newest.
+    An unknown `after` means the beginning of the conversation, an empty `before` its end. If there are more than `limit` messages, read the
+    newest.
     """
     row = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", visitor
@@ -312,6 +312,6 @@ def asked_before(connection: Connection, visitor: tuple[str, str, str], message_
 
 
 def interrupt_all(connection: Connection) -> None:
-    """Settle all turns and give up all queued messages, after a restore. They may have been sent since."""
+    """Settle all turns and give up all queued messages after a restore. They may have been sent after the backup was made."""
     connection.execute("UPDATE messages SET pending = NULL WHERE pending = 1")
     connection.execute("UPDATE messages SET delivery = 'unknown', outbox = NULL, in_flight = NULL WHERE delivery = 'queued'")

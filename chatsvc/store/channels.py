@@ -75,7 +75,7 @@ def update(connection: Connection, channel_id: str, changes: Mapping[str, object
 
 @writes
 def note_fault(connection: Connection, channel_id: str, fault: str | None, now: int) -> None:
-    """Write why the platform refuses a channel, or that it does not any more. A fault keeps its first time."""
+    """Store why the platform refuses a channel, or None if it accepts the channel again. An unchanged fault keeps its first time."""
     connection.execute(
         "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
         (fault, now, channel_id),
@@ -92,7 +92,7 @@ def of_kind(connection: Connection, channel: str) -> list[SealedChannel]:
 
 @reads
 def settings_of(connection: Connection, account_id: str, channel: str) -> dict[str, dict[str, object]]:
-    """Return the settings of a kind of channel by the bots of an account."""
+    """Return the settings of an account's channels of a kind, by the ids of their bots."""
     rows = connection.execute(
         "SELECT h.bot_id, h.settings FROM bots b JOIN channels h ON h.bot_id = b.id WHERE b.account_id = ? AND h.channel = ?",
         (account_id, channel),

@@ -23,7 +23,10 @@ NOTES = ", ".join(f"n.{name}" for name in Note._fields)
 
 
 class TeamRecords(NamedTuple):
-    """The assignee's e-mail address, notes and labels. `aside` is SNOOZED, RESOLVED, BACK or None, and `until` is the end of a snooze."""
+    """The team's records of a conversation: the assignee's e-mail address, notes and labels.
+
+    `aside` is SNOOZED, RESOLVED, BACK or None, and `until` is the end of a snooze in milliseconds.
+    """
 
     assignee: str | None
     notes: list[Note]
@@ -184,7 +187,10 @@ people_of = reads(people_in)
 
 @reads
 def of_people(connection: Connection, numbers: Sequence[int], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
-    """Read conversations with the e-mail address or telephone number of one of the conversations `numbers`; return each with its number."""
+    """Read conversations that share an e-mail address or telephone number with one of the conversations `numbers`.
+
+    Each conversation is returned with its number.
+    """
     rows = connection.execute(
         f"""
         SELECT {COLUMNS}, number FROM conversations WHERE number IN (
@@ -283,7 +289,10 @@ _SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
 
 
 class RowDetails(NamedTuple):
-    """Details of a row. `role` and `words` are those of the last message; `unread` is at most MOST_UNREAD. See TeamRecords."""
+    """Details of a row in the list of conversations. `role` and `words` belong to the last message.
+
+    `unread` is at most MOST_UNREAD. See TeamRecords for the other fields.
+    """
 
     assignee: str | None
     unread: int

@@ -1,4 +1,4 @@
-"""Queries for conversations: newest pages, one with its messages, an engine's history, and exports; search_queries.py has filters."""
+"""Queries for conversations: pages, single conversations, an engine's history and exports. search_queries.py has the filters."""
 
 import json
 from collections import Counter
@@ -57,7 +57,7 @@ def page(
 ) -> tuple[list[Conversation], int, tuple[int, int] | None]:
     """Read the conversations of an account, or of one of its bots, newest first. The caller has checked the bot.
 
-    Return a page, the number of all that match, and the keyset position of the last one of the page if more follow.
+    Return a page, the number of all matching conversations, and the keyset position of the page's last conversation if more follow.
     """
     channels = json.dumps([known for known in CHANNELS if channel in (None, known)])
     position = after[:2] if after else (LAST, LAST)
@@ -123,7 +123,7 @@ NO_HISTORY = ConversationHistory([], None, 0)
 
 @quick
 def history(connection: Connection, conversation: ConversationKey, limit: int, since: int) -> ConversationHistory:
-    """Read a conversation with `limit` messages, oldest first, and its captures from `since` on."""
+    """Read the history of a conversation: its newest `limit` messages, oldest first, and its captures from `since` on."""
     row = connection.execute(
         """
         SELECT c.number, c.dialogue, (SELECT min(r.conversation) FROM requests r WHERE r.conversation = c.number),
@@ -174,7 +174,10 @@ _SAME, _NEXT_OF_BOT, _NEXT = (
 
 
 class TranscriptPosition(NamedTuple):
-    """Position of an export: the last message read and the last one when the conversation was begun, by their numbers."""
+    """Position of an export. `read_to` is the number of the last message that was read.
+
+    `until` is the number of the conversation's last message when its export began. Later messages are left out.
+    """
 
     bot_id: str
     channel: str = ""
@@ -184,7 +187,10 @@ class TranscriptPosition(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some messages of a conversation, oldest first, and whether they are its first and its last. One that is erased meanwhile is None."""
+    """Part of a conversation: some messages, oldest first. `begins` and `ends` tell whether it is the first and the last part.
+
+    `conversation` is None if the conversation was erased during the export.
+    """
 
     conversation: Conversation | None
     messages: list[Message]
@@ -196,7 +202,7 @@ class Part(NamedTuple):
 def walk(
     connection: Connection, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
 ) -> tuple[list[Part], TranscriptPosition | None]:
-    """Read the next page of conversations, by bot, channel and visitor, and the position behind it, None at the end."""
+    """Read the next page of conversations, ordered by bot, channel and visitor. Return it with the next position, or None at the end."""
     position, room = after or TranscriptPosition(bot_id or ""), EXPORT_PAGE
     parts: list[Part] = []
     while room > 0:

@@ -1,6 +1,6 @@
 """Copies all rows from one store to another, and compares both by digests.
 
-Rows are read in the order of their keys, page by page. Columns stand in one order in both stores, which the same migrations make.
+Rows are read in the order of their keys, page by page. The columns have the same order in both stores, since the same migrations make both.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def pages(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 
 def copy(source: Connection, insert: Callable[[Table, list[Row]], None], report: Report = lambda *_: None) -> None:
-    """Copy the rows of all tables, parents first. `insert` writes rows of a table (see insert_into)."""
+    """Copy the rows of all tables, parents first. `insert` writes rows of a table (see `insert_into`)."""
     for table in TABLES:
         copied, (total,) = 0, source.execute(COUNT[table.name]).fetchone()
         report(f"{COPYING} {table.name}", copied, total)

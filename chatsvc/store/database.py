@@ -1,7 +1,7 @@
 """Database, connection and cursor of the store, units of work, and exceptions. store/sqlite/ and store/postgres/ implement them.
 
-A unit reads one snapshot or writes in one transaction. A unit may run twice: where its transaction is lost it is run again, so it changes
-nothing but the database.
+A unit reads one snapshot or writes in one transaction. If the transaction is lost, the unit is run again. So a unit must change nothing
+but the database.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Versioned(NamedTuple):
 
 
 class Cursor(Protocol):
-    """Result of a statement. Its rows, and the number of changed rows."""
+    """Result of a statement: its rows, and the number of changed rows."""
 
     @property
     def rowcount(self) -> int: ...
@@ -74,7 +74,7 @@ class ConstraintViolated(StoreFault):
 
 
 class ProcessNotices(Protocol):
-    """Notices between processes over one store. None is kept: one that nobody hears is lost."""
+    """Notices between processes over one store. They are not stored: a notice is lost if no process listens."""
 
     def send(self, *message: object) -> None:
         """Send a message to all other processes as soon as possible; nobody waits for it."""
@@ -86,11 +86,11 @@ class ProcessNotices(Protocol):
 
 
 class Database(ABC):
-    """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
+    """Units of work over one database. A unit is a plain function of the connection; it must not store the connection.
 
-    One thread writes, and others read; without them, as in a command, the one that writes reads.
-    fault: why nothing can be written, None while all is well. node: this process among several over one store, None where it is the only
-    one. replaced: set once this process has to end, since a newer version or another master key is in force.
+    One thread writes, and others read. A command has no reading threads, so its writing thread also reads.
+    `fault` is the reason why nothing can be written, or None. `node` is the id of this process, or None if it is the only one. `replaced`
+    is set when this process has to end, because a newer version or another master key is in force.
     """
 
     node: str | None = None
@@ -134,7 +134,7 @@ class Database(ABC):
 
     @abstractmethod
     def fill_backup(self, file: Any) -> None:
-        """Write one instant of the store into a new SQLite database, while others write. Runs in any thread."""
+        """Copy a snapshot of the store into a new SQLite database, while others write. It may be called in any thread."""
 
     @abstractmethod
     async def purge(self) -> None:
@@ -149,7 +149,7 @@ Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]
 
 
 def reads(unit: Callable[Concatenate[Connection, P], T], *, is_quick: bool = False) -> Operation[P, T]:
-    """Make an operation of a unit that reads. It is called with the database in place of the connection, and awaited."""
+    """Turn a reading unit into an operation: a coroutine function that takes the database in place of the connection."""
 
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
@@ -159,12 +159,12 @@ def reads(unit: Callable[Concatenate[Connection, P], T], *, is_quick: bool = Fal
 
 
 def quick(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
-    """Make an operation like `reads`, of a unit that reads little and does not wait for long reads."""
+    """Turn a unit that reads little into an operation, as `reads` does. It does not wait for long reads."""
     return reads(unit, is_quick=True)
 
 
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
-    """Make an operation of a unit that writes, in one transaction. It is called with the database in place of the connection."""
+    """Turn a writing unit into an operation, which takes the database in place of the connection. It runs in one transaction."""
 
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
@@ -174,7 +174,10 @@ def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
 
 
 async def change_any(db: Database, find: str, values: Sequence[Any], change: str, change_values: Sequence[Any] | None = None) -> int:
-    """Run the statement `change` if the query `find` returns a row, since a write costs a sync of the disk. Return its row count."""
+    """Run the statement `change` only if the query `find` returns a row. Return the number of changed rows.
+
+    Without the query, each call would cost a sync of the disk.
+    """
     if not await db.read(lambda connection: connection.execute(find, values).fetchone()):
         return 0
     return await db.write(lambda connection: connection.execute(change, values if change_values is None else change_values).rowcount)

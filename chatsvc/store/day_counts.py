@@ -1,6 +1,6 @@
-"""Counts of each bot and day of its time zone: added in the transaction of what is counted, and summed up for a period.
+"""Counts for each bot and day in its time zone. Each is added in the transaction that writes the counted record.
 
-And sums of usage records, which take a time that depends on the cap of records and not on the history (help/interface.md 5.6).
+This module also sums up usage records. The time for that is bounded by the cap of records (help/interface.md 5.6).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ MOST_ENTRIES, ENTRY_DAYS = 10, 30
 
 
 class DayCount(NamedTuple):
-    """A count to add at an instant. `name` is one of domain.analytics.COUNTED, `item` what it counts in particular."""
+    """A count to add at an instant. `name` is one of domain.analytics.COUNTED, `item` is the counted object, such as an entry's id."""
 
     bot_id: str
     name: str
@@ -37,13 +37,13 @@ def add(connection: Connection, counts: Sequence[DayCount], zone: str | None = N
 
 
 def _zone(connection: Connection, bot_id: str) -> str | None:
-    """Return the time zone of a bot, None if it was deleted in the meantime."""
+    """Return the time zone of a bot, or None if the bot was deleted in the meantime."""
     row = connection.execute("SELECT timezone FROM bots WHERE id = ?", (bot_id,)).fetchone()
     return row[0] if row else None
 
 
 def take_back(connection: Connection, count: DayCount) -> None:
-    """Take back what was counted, unless the count of its day has been deleted."""
+    """Subtract a count that was added before, unless the count of its day has been deleted."""
     zone = _zone(connection, count.bot_id)
     if zone is not None:
         connection.execute(
@@ -64,7 +64,7 @@ def note_response(connection: Connection, conversation: int, answered_at: int, o
 
 
 class PeriodCounts(NamedTuple):
-    """Counts of a period by day and bot, and of the period before by bot. Responses are items of RESPONSE_S with their counts."""
+    """Counts of a period by day and bot, and of the previous period by bot. Responses are items of RESPONSE_S with their counts."""
 
     rows: dict[tuple[int, str], Quality]
     before: dict[str, Quality]
@@ -84,7 +84,7 @@ _COUNTS, _OF_ENTRIES, _OF_RESPONSES = (
 
 @reads
 def of_period(connection: Connection, account_id: str, bot_id: str | None, first: int, length: int) -> PeriodCounts:
-    """Sum up the `length` milliseconds from `first` on, and as many before. Count one bot, or all bots of the account.
+    """Sum up a period of `length` milliseconds from `first` on, and the previous period. Count one bot, or all bots of the account.
 
     Entries are counted for the last ENTRY_DAYS days only, since there is one count for each entry and day.
     """
@@ -119,9 +119,9 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
 
 @reads
 def usage_summary(connection: Connection, account_id: str, start: int, end: int, cap: int) -> tuple[int | None, list[UsageRow]]:
-    """Sum the newest `cap` records by day, bot and channel. From `start` to `end`, Unix milliseconds, inclusive.
+    """Sum the newest `cap` usage records from `start` to `end` (inclusive, Unix milliseconds) by day, bot and channel.
 
-    Return the time of the oldest counted record if the cap was reached, and the sums.
+    Return the time of the oldest counted record, or None if all records were counted, and the sums.
     """
     newest = (
         "SELECT created_at, number, bot_id, channel, tokens, cost_micro_usd FROM usage_records"

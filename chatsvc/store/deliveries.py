@@ -1,4 +1,4 @@
-"""Writes and lists delivery attempts of webhook events: next ones, tests and repetitions, and their outcomes (help/webhooks.md 2).
+"""Writes and lists delivery attempts of webhook events, with their outcomes (help/webhooks.md 2).
 
 The queue that sends them is delivery/webhooks.py.
 """
@@ -38,7 +38,7 @@ Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 
 class Terms(NamedTuple):
-    """Plans that have webhooks, the function that signs, and the process that sends: an attempt depends on them."""
+    """Parameters of all attempts: the plans that have webhooks, the function that signs, and the process that sends."""
 
     plans: frozenset[str]
     sign: Sign
@@ -90,7 +90,7 @@ def settle(connection: Connection, attempt_id: str, result: PostResult) -> None:
 
 
 def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
-    """Read a bot's next events, at most `room`. One that follows another waits until that has been delivered."""
+    """Read at most `room` of a bot's next events. An event that follows another event waits until the other one has been delivered."""
     rows = connection.execute(
         f"""
         SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
@@ -128,7 +128,7 @@ def send_test(connection: Connection, event: Event, now: int, terms: Terms) -> S
 
 @writes
 def send_again(connection: Connection, event_number: int, now: int, terms: Terms, *, failed: bool = False) -> Sending | None:
-    """Record another attempt for an event, with `failed` only if the latest one failed.
+    """Record another attempt for an event. If `failed` is true, do so only if the latest attempt failed.
 
     Return None if nothing is recorded, for instance if the event was deleted with its account.
     """
@@ -176,10 +176,10 @@ def attempts(
     status: str | None = None,
     event: str | None = None,
 ) -> list[tuple[Attempt, int]]:
-    """Read attempts with their numbers, newest first, behind the one numbered `after`.
+    """Read attempts with their numbers, newest first. `after` is the number of the last attempt of the previous page.
 
-    Of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all); `status` is one of
-    domain.webhooks.STATUSES.
+    The attempts are those of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all). `status`
+    is one of domain.webhooks.STATUSES.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
@@ -196,9 +196,9 @@ def attempts(
 
 @reads
 def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None, since: int, after: int) -> list[tuple[int, str]]:
-    """List events behind number `after` whose latest attempt, at `since` or later, failed. With their bots, oldest first.
+    """List events, with their bots, whose latest attempt failed at `since` or later. The oldest come first.
 
-    Tests are left out. For `accounts` and `bot_id` see `attempts`.
+    `after` is the number of the last event of the previous page. Tests are left out. For `accounts` and `bot_id` see `attempts`.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     return connection.execute(
@@ -217,7 +217,7 @@ def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None,
 def events_since(connection: Connection, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
     """Read a bot's events since an instant, oldest first, without test events.
 
-    after: number of the last event of the page before.
+    `after` is the number of the last event of the previous page.
     """
     rows = connection.execute(
         f"""

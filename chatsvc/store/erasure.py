@@ -37,7 +37,7 @@ class Erased(NamedTuple):
 
 @reads
 def conversations(connection: Connection, user_id: str, bot_id: str | None) -> list[ConversationKey]:
-    """List the conversations of a visitor with one bot, or with all."""
+    """List the conversations of a visitor with one bot, or with all bots."""
     channels = ", ".join("?" * len(CHANNELS))
     return connection.execute(
         f"""
@@ -50,14 +50,14 @@ def conversations(connection: Connection, user_id: str, bot_id: str | None) -> l
 
 @writes
 def some_of(connection: Connection, conversation: ConversationKey) -> Erased | None:
-    """Erase one batch of a conversation; return None once nothing of it is left."""
+    """Erase one batch of a conversation's records. Return None if the conversation does not exist any more."""
     find = "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?"
     row = connection.execute(find, conversation).fetchone()
     return some_in(connection, row[0]) if row else None
 
 
 def some_in(connection: Connection, conversation: int) -> Erased:
-    """Erase one batch of a conversation within a unit. Its requests first, then its messages, at last the conversation."""
+    """Erase one batch of a conversation's records within a unit: first requests, then messages, at last the conversation."""
     requests = "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at LIMIT ?"
     numbers = [number for (number,) in connection.execute(requests, (conversation, BATCH))]
     if numbers:
@@ -100,7 +100,10 @@ _DELETE = {name: f"DELETE FROM {name} WHERE {' AND '.join(f'{column} = ?' for co
 
 @writes
 def expire(connection: Connection, table: str, before: int, now: int) -> set[str] | bool:
-    """Delete a batch of a table's rows older than `before`. Return False once none is left. For conversations, return their accounts."""
+    """Delete a batch of a table's rows older than `before`. Return whether more may be left.
+
+    For conversations, return the accounts of the erased ones instead, or an empty set once no old conversation is left.
+    """
     if table == "conversations":
         return _conversations(connection, before)
     # An idempotency record is of no use after a day, however long conversations are kept.

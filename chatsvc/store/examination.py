@@ -8,7 +8,7 @@ from chatsvc.store.facts import CHECK, TEAM_FAULT
 
 
 class PlatformChannel(NamedTuple):
-    """An active channel of a messaging platform, its secrets sealed. The name of its bot, and its own id."""
+    """An active channel of a messaging platform, with sealed secrets. `bot` is the name of its bot, `id` is the channel's id."""
 
     bot: str
     id: str
@@ -20,11 +20,11 @@ class PlatformChannel(NamedTuple):
 class Examined(NamedTuple):
     """Result of an examination.
 
-    checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
-    mute: names of active bots that need knowledge to answer and have none. faulty_channels: bot, channel, and the fault that the
-    platform has reported. heard_channels: bot, channel, the time when the platform verified the callback, and the time of the
-    last call or message. platform_channels: channels whose tokens can be checked. team_fault: why the answers of the team's group do
-    not arrive.
+    `checked` is true if the check of the content was completed. `newest` is the time of the last change, in Unix milliseconds.
+    `mute` are the names of active bots that need knowledge to answer and have none. `faulty_channels` are bot, channel and the fault
+    that the platform has reported. `heard_channels` are bot, channel, the time when the platform verified the callback, and the time
+    of the last call or message. `platform_channels` are channels whose tokens can be checked. `team_fault` is the reason why the answers
+    of the team's group do not arrive, or None.
     """
 
     problems: list[str]
@@ -43,8 +43,8 @@ class Examined(NamedTuple):
 class ServerState(NamedTuple):
     """State of a PostgreSQL server.
 
-    clock_ms: its clock. settings: those that durability depends on. may_create: the user may make tables. connections: in use and
-    possible. is_encrypted: None for a connection that leaves no machine.
+    `clock_ms` is its clock. `settings` are those on which durability depends. `may_create` is true if the user may make tables.
+    `connections` are the numbers of used and of allowed connections. `is_encrypted` is None for a connection within one machine.
     """
 
     version: str
@@ -56,9 +56,9 @@ class ServerState(NamedTuple):
 
 
 def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examined:
-    """Read a store with the schema `version`.
+    """Examine the content of a store with the schema `version`.
 
-    tiers: those that answer from a bot's knowledge alone.
+    `tiers` are the names of the tiers that answer from a bot's knowledge alone.
     """
     known = dict(connection.execute("SELECT name, value FROM store_facts").fetchall())
     newest = connection.execute(

@@ -1,6 +1,6 @@
-"""Writes exchanges: a message and its reply with all that depends on them, atomically.
+"""Writes exchanges: a message and its reply, in one transaction with all that depends on them.
 
-That is usage record, counters, allowance and idempotency record.
+The transaction also writes the usage record, the counters, the allowance and the idempotency record.
 """
 
 import uuid
@@ -26,7 +26,7 @@ class Idempotency(NamedTuple):
 
 
 class NewExchange(NamedTuple):
-    """An exchange to write; `month` and `accepted_at` belong to the message, as the exchange's `created_at` to the reply."""
+    """An exchange to write. `month` and `accepted_at` belong to the message; the exchange's `created_at` belongs to the reply."""
 
     exchange: Exchange
     account_id: str
@@ -62,7 +62,7 @@ class Counts(NamedTuple):
 
 
 def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
-    """Write an exchange within a unit. Return TurnLost if its turn is not open any more, else the same as `record`."""
+    """Write an exchange within a unit. Return TurnLost if its turn is no longer open, or else the result that `record` describes."""
     exchange = x.exchange
     bot_id, channel = exchange.chatbot_id, exchange.channel
     row = connection.execute(
@@ -166,9 +166,9 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
 
 
 async def record(db: Database, exchange: NewExchange) -> Counts | None:
-    """Write an exchange. Return None and write nothing if its account or bot has been deleted or its turn needs no reply any more.
+    """Write an exchange and return the new counts. Raises StoreUnavailable if another process has taken over its turn.
 
-    Raises StoreUnavailable where another process has taken over its turn.
+    Return None and write nothing if its account or bot has been deleted, or if its turn needs no reply any more.
     """
     written = await db.write(partial(write, x=exchange))
     if isinstance(written, TurnLost):

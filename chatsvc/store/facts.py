@@ -1,7 +1,7 @@
 """Named values of the whole installation, such as the check value of its master key.
 
-`belongs_to` puts the store's master key in force, and `answers` checks that the store can be read. A fault of the team's group is kept here
-as well.
+`belongs_to` puts the store's master key in force, and `answers` checks that the store can be read. A fault of the team's group is stored
+here too.
 """
 
 from chatsvc.store.database import Connection, Database, StoreUnavailable, reads, writes
@@ -12,13 +12,13 @@ TEAM_FAULT = "team_fault"
 
 
 def find_check(connection: Connection) -> bytes | None:
-    """Read the check value of the master key within a unit. None in a database that no service has opened yet."""
+    """Read the check value of the master key within a unit. Return None if no service has opened the database yet."""
     row = connection.execute("SELECT value FROM store_facts WHERE name = ?", (CHECK,)).fetchone()
     return row[0] if row else None
 
 
 def check_in(connection: Connection) -> bytes:
-    """Read the check value of the master key within a unit."""
+    """Read the check value of the master key within a unit. Raise RuntimeError if the database has none."""
     value = find_check(connection)
     if value is None:
         raise RuntimeError("the database has no master key yet")
@@ -44,7 +44,7 @@ check = reads(check_in)
 
 @writes
 def put(connection: Connection, name: str, value: str | None) -> None:
-    """Write a fact, or delete it."""
+    """Write a fact, or delete it if `value` is None."""
     if value is None:
         connection.execute("DELETE FROM store_facts WHERE name = ?", (name,))
         return

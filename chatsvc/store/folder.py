@@ -1,4 +1,4 @@
-"""The data folder: made with 0700 and files with 0600, and locked for one process."""
+"""The data folder. It is created with mode 0700, its files with 0600, and it is locked for one process."""
 
 import fcntl
 import os
@@ -17,11 +17,11 @@ _HARMLESS = frozenset({"lost+found", "backups", "acme"})
 
 
 class FolderInUse(Exception):
-    """Another process holds the data folder."""
+    """Another process has locked the data folder."""
 
 
 class Folder:
-    """The data folder of one service; made by the first command that needs it."""
+    """The data folder of one service. The first command that needs the folder creates it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,9 +32,9 @@ class Folder:
         return self.path / DATABASE
 
     def prepare(self) -> None:
-        """Make the folder where there is none yet, and close it to others; raises StoreUnavailable.
+        """Create the folder if it does not exist, and close it to other users; raises StoreUnavailable.
 
-        A folder of another user's, and one that holds something else, is left as it is.
+        A folder is not changed if it belongs to another user or contains files of another program.
         """
         # SQLite creates its files under the process's umask; no other user may read them.
         os.umask(0o077)
@@ -76,7 +76,7 @@ class Folder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock for a block; raises as `lock` does."""
+        """Hold the lock during a `with` block; raises the same exceptions as `lock`."""
         descriptor = self.lock()
         try:
             yield
@@ -85,7 +85,7 @@ class Folder:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Replace a file whole or not at all; its owner alone may read it. Raises OSError."""
+    """Replace a file atomically. Only its owner may read it. Raises OSError."""
     draft = file.with_name(f"{file.name}.draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
@@ -97,7 +97,7 @@ def write_private(file: Path, content: bytes) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Flush a folder's names to the disk, so that they survive a power cut. Raises OSError."""
+    """Flush the directory entries of a folder to the disk, so that they survive a power cut. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,6 +1,6 @@
-"""Queries that hand conversations over: taken by a person, answered, given back, returned when overdue, told to the team's group.
+"""Queries for the hand-off of conversations between the bot and people, and for notices to the team's group.
 
-An answer of the group leads to its conversation by the digest of the notice's message. Scopes (`accounts`) are None for all accounts; a
+An answer in the group finds its conversation by the digest of the notice's message. Scopes (`accounts`) are None for all accounts; a
 conversation that is in none of them raises `conversation_not_found`.
 """
 
@@ -26,7 +26,7 @@ class Handler(NamedTuple):
 
 
 def _check(conversation: Conversation, handler: Handler, *, yes: bool) -> None:
-    """Raise `conversation_taken` if another person has the conversation, unless `yes` is true. A local user is known by name."""
+    """Raise `conversation_taken` if another person has the conversation, unless `yes` is true. Local users are compared by name."""
     holder = Handler(conversation.operator_id, conversation.operator_name or "")
     is_own = holder == handler if handler.id is None else holder.id == handler.id
     if conversation.handling == OPERATOR and not is_own and not yes:
@@ -34,7 +34,7 @@ def _check(conversation: Conversation, handler: Handler, *, yes: bool) -> None:
 
 
 def _take(connection: Connection, conversation: Conversation, number: int, taken_at: int, handler: Handler) -> Conversation:
-    """Give a conversation to a person. Turns that wait for the bot's reply are settled: a late one is dropped."""
+    """Give a conversation to a person. Turns that wait for the bot's reply are settled: a reply that comes later is dropped."""
     connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     if conversation.handling == BOT:
         day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", taken_at)])
@@ -50,7 +50,7 @@ def _free(connection: Connection, number: int, **changes: object) -> Conversatio
 
 @writes
 def take(connection: Connection, accounts: Accounts, conversation_id: str, handler: Handler, now: int, *, yes: bool) -> Conversation:
-    """Give a conversation to a person. Raise `conversation_taken` if another one has it, unless `yes` is true."""
+    """Give a conversation to a person. Raise `conversation_taken` if another person has it, unless `yes` is true."""
     conversation, number = owned(connection, accounts, conversation_id)
     _check(conversation, handler, yes=yes)
     return _take(connection, conversation, number, now, handler)
@@ -80,9 +80,9 @@ def reply(
     yes: bool = False,
     takes: bool = True,
 ) -> OperatorMessage:
-    """Store a person's message, which takes the conversation unless `takes` is False; see `take` for `yes`.
+    """Store a person's message, and give the conversation to that person unless `takes` is False. See `take` for `yes`.
 
-    A local user writes in the name of the operator who has the conversation. `key` is the digest that recognises the message; raises
+    A local user writes in the name of the operator who has the conversation. `key` is the digest that identifies the message; raises
     AlreadyWritten. The message is mailed to `mail_to` if the visitor does not read it.
     """
     conversation, number = owned(connection, accounts, conversation_id)
@@ -110,7 +110,10 @@ def reply(
 def release(
     connection: Connection, accounts: Accounts, conversation_id: str, sentence: NoticeSentence | None, handler: Handler, *, yes: bool
 ) -> Conversation:
-    """Give a conversation back to the bot, on a channel with a sentence. An operator returns another one's only if `yes` is true."""
+    """Give a conversation back to the bot. On a channel, the visitor gets `sentence`.
+
+    If another operator has the conversation, an operator needs `yes`; otherwise raise `conversation_taken`.
+    """
     conversation, number = owned(connection, accounts, conversation_id)
     if conversation.handling == BOT:
         return conversation
@@ -122,7 +125,7 @@ def release(
 
 @writes
 def settle(connection: Connection, accounts: Accounts, conversation_id: str, settled_at: int, handler: Handler) -> Conversation:
-    """Set a conversation aside as done, unless another operator than `handler` has it. The bot handles it from then on."""
+    """Set a conversation aside as done, and let the bot handle it. Raise `conversation_taken` if it is another operator's."""
     conversation, number = owned(connection, accounts, conversation_id)
     _check(conversation, handler, yes=handler.id is None)
     return _free(connection, number, set_aside_at=max(settled_at, conversation.last_message_at), set_aside_until=None)
@@ -135,7 +138,10 @@ _LAST_WORDS = """
 
 @reads
 def overdue(connection: Connection, now: int, limit: int) -> list[tuple[str, str, Conversation]]:
-    """List conversations to which nobody came in time, or whose operators fell silent: account, last words of the visitor, conversation."""
+    """List conversations that nobody took in time, or whose operators do not write any more.
+
+    Each comes with its account and the visitor's last message.
+    """
     rows = connection.execute(
         f"""
         SELECT c.account_id, {_LAST_WORDS}, {OF_A_PAGE}
@@ -151,7 +157,7 @@ def overdue(connection: Connection, now: int, limit: int) -> list[tuple[str, str
 
 @writes
 def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSentence) -> bool:
-    """Return an overdue conversation to the bot, on a channel with a sentence. Return False if its handling has changed meanwhile."""
+    """Return an overdue conversation to the bot. On a channel, the visitor gets `sentence`. Return False if its handling has changed."""
     row = connection.execute(
         """
         UPDATE conversations SET handling = 'bot', handling_since = NULL, waiting_since = NULL, operator_id = NULL, operator_name = NULL,
@@ -170,7 +176,10 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
 
 
 class TeamNotice(NamedTuple):
-    """A visitor who waits and of whom the team was not told, with the last words. `bot` and `language` are those of the bot."""
+    """A waiting visitor about whom the team was not notified yet, with the visitor's last message.
+
+    `bot` and `language` are the bot's name and language.
+    """
 
     conversation: int
     since: int
@@ -184,7 +193,7 @@ class TeamNotice(NamedTuple):
 
 @reads
 def untold(connection: Connection, limit: int) -> list[TeamNotice]:
-    """List the visitors who wait and of whom the team was not told, those who have waited longest first."""
+    """List the waiting visitors about whom the team was not notified yet. Those who have waited longest come first."""
     rows = connection.execute(
         f"""
         SELECT c.number, c.handling_since, c.id, c.account_id, c.channel, {_LAST_WORDS}, b.name, b.language
@@ -201,7 +210,7 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
 
 @writes
 def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
-    """Store that the team was told of visitors by one message. Visitors who were erased meanwhile are left out."""
+    """Store that the team was notified of visitors by one message. Visitors who were erased meanwhile are left out."""
     insert = """
         INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
         ON CONFLICT DO NOTHING
@@ -211,7 +220,7 @@ def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: byt
 
 @reads
 def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str | None]]:
-    """Find account, conversation and bot's language of each visitor of a notice, by the digest of its message."""
+    """Return the account, the conversation and the bot's language of each visitor of a notice. `digest` identifies its message."""
     rows = connection.execute(
         """
         SELECT c.account_id, c.id, b.language FROM team_notices n JOIN conversations c ON c.number = n.conversation

@@ -19,10 +19,10 @@ MAX_OF_CONVERSATION = 50
 
 
 class InboxFilter(NamedTuple):
-    """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all.
+    """Filters of the inbox. `assignee` is an operator's id, "" for requests without an assignee, or None for all.
 
-    kind: "request", "appointment", None for both, or "all" for changes that follow a request as well.
-    urgent_first: whether the first page begins with the urgent ones that nobody has dealt with.
+    `kind` is "request", "appointment", None for both, or "all" for both with the changes that follow a request.
+    If `urgent_first` is true, the first page begins with the urgent requests that nobody has dealt with.
     """
 
     bot_id: str | None = None
@@ -54,7 +54,10 @@ _TEXT = (
 
 @reads
 def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit: int, after: str | None = None) -> ResultPage[InboxItem]:
-    """Read the requests of these accounts (None for all) that pass the filters, newest first, after `after`. The work is bounded."""
+    """Read a page of requests of these accounts (None for all) that pass the filters, newest first.
+
+    `after` is the position of the previous page. The work is bounded, so a page may be short although more follow.
+    """
     bots = ONE_BOT if chosen.bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     source = _SOURCES["assignee" if chosen.assignee else "status" if chosen.status else "all"]
     owner, filters = (listed(accounts), chosen.bot_id), (chosen.status, chosen.assignee, chosen.kind)
@@ -90,7 +93,7 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
 
 
 def items_of(connection: Connection, numbers: list[int]) -> list[InboxItem]:
-    """Read these requests within a unit, in this order, with the changes that follow them."""
+    """Read the requests with these numbers within a unit, in the given order, with the changes that follow them."""
     rows = connection.execute(
         f"""
         SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, c.user_id,

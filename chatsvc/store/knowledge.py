@@ -27,7 +27,7 @@ class FromFile(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """All entries and synonyms of a bot, either the present ones or those before or after a change."""
+    """All entries and synonyms of a bot: the present ones, or the ones before or after a change."""
 
     entries: Sequence[Entry]
     synonyms: Sequence[Synonyms]
@@ -45,7 +45,7 @@ def some(connection: Connection, bot_id: str, ids: Sequence[str]) -> dict[str, E
 
 
 async def large(db: Database, least: int) -> list[str]:
-    """List the ids of bots with at least `least` entries, those with the most entries first."""
+    """List the ids of bots with at least `least` entries. Bots with the most entries come first."""
     statement = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(statement, (least,))])
 
@@ -95,7 +95,7 @@ def _rows(files: Sequence[FromFile], added_at: int) -> Rows:
 
 
 def differing(connection: Connection, bot_id: str, files: Sequence[FromFile]) -> list[FromFile]:
-    """Return the files that `replace` would change, and the files that share a source with one of them."""
+    """Return the files that `replace_within` would change, and the files that share a source with one of them."""
 
     def content(rows: Rows) -> tuple[list[Entry], list[StoredSynonyms]]:
         return [row.entry._replace(id="") for row in rows.entries], list(rows.synonyms)
@@ -119,7 +119,10 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
 
 
 def remove_files_within(connection: Connection, bot_id: str, names: Sequence[str], sources: Sequence[str], origin: ChangeOrigin) -> int:
-    """Delete what files and sources contain, in the caller's transaction. Record the change, and return the number of entries."""
+    """Delete all entries and synonyms of files and sources, in the caller's transaction. Record the change.
+
+    Return the number of deleted entries.
+    """
     before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
     if before.entries or before.synonyms:
         changes.change(connection, bot_id, origin, "remove", before, Rows(), files=names)

@@ -1,6 +1,6 @@
-"""Queues notices to operators and answers to visitors as mails, in their cause's transaction; keeps addresses that want no answers.
+"""Queues mails to operators and visitors, in the transaction of their cause; stores addresses that want no answers.
 
-Of those the digests alone are stored. store/mails.py has the rest of the queue.
+Only the digests of these addresses are stored. store/mails.py has the rest of the queue.
 """
 
 from chatsvc.domain import mails as rules
@@ -29,7 +29,7 @@ _NOTE = f"""
 
 
 def note(connection: Connection, kind: str, bot_id: str, conversation: int | None, now: int, *, causes: int = 1, unless: str = "") -> None:
-    """Queue notices for the operators who want them, within the unit that writes the cause.
+    """Queue notices of a kind for the operators who want them, within the unit that writes the cause.
 
     Operators who want notices of the kind `unless` are left out, since they get that notice instead.
     """
@@ -37,9 +37,9 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
 
 
 def note_capture(connection: Connection, bot_id: str, conversation: int, request: Request, *, has_appointment: bool) -> None:
-    """Queue notices of a new request. Operators who want notices of appointments get one of its appointment instead.
+    """Queue notices of a new request. Operators who want notices of appointments get a notice of its appointment instead.
 
-    If the request is urgent, all operators who want either kind get a notice of it, without the usual pause.
+    If the request is urgent, all operators who want notices of requests or appointments get one without the usual pause.
     """
     if request.urgent:
         note(connection, rules.URGENT, bot_id, conversation, request.created_at)
@@ -65,7 +65,7 @@ ask_for_link = writes(note_link)
 
 
 def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, created_at: int) -> None:
-    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one."""
+    """Queue an answer for a visitor, within the unit that writes the answer. Several answers in a row are sent as one mail."""
     connection.execute(
         f"""
         INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
@@ -78,7 +78,10 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
 
 
 def note_decision(connection: Connection, appointment: int, message: int, recipient: str, created_at: int) -> None:
-    """Queue a mail that carries a message about an appointment, both by number, within the unit that writes the message."""
+    """Queue a mail with a message about an appointment, within the unit that writes the message.
+
+    `appointment` and `message` are their numbers.
+    """
     row = connection.execute(
         """
         INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at, appointment)
@@ -92,13 +95,13 @@ def note_decision(connection: Connection, appointment: int, message: int, recipi
 
 @writes
 def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -> None:
-    """Send an address no more mails with answers."""
+    """Store that an address gets no more mails with answers. `digest` is the digest of the address."""
     statement = "INSERT INTO mail_stops (account_id, digest, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     connection.execute(statement, (account_id, digest, now))
 
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
-    """Find within a unit why an address gets no answers by mail: STOPPED, DAILY_LIMIT or None."""
+    """Return why an address gets no answers by mail: STOPPED, DAILY_LIMIT, or None if it gets them. This is part of a unit."""
     # Whether one that is `unknown` arrived nobody knows.
     row = connection.execute(
         f"""

@@ -2,7 +2,7 @@
 
 store/mail_notices.py queues notices and answers, each in the transaction of its cause.
 
-A queued row takes up the causes that follow: an operator has one queued mail of each kind and account, however much happens. A mail is
+Later causes are added to a queued row: an operator has at most one queued mail of each kind and account. A mail is
 marked as `sending` before its message is written to the server; one that is still marked when a process starts may have been sent.
 """
 
@@ -50,7 +50,7 @@ _DETAILS = {
 
 
 def _claim_answers(connection: Connection, number: int) -> int:
-    """Mark the answers of a queued mail that the visitor has not read. Return their number, 0 for a mail of another kind."""
+    """Link the answers that the visitor has not read to a queued mail. Return their number, which is 0 for a mail of another kind."""
     return connection.execute(
         """
         UPDATE messages SET mail = ?1 WHERE conversation = (SELECT conversation FROM mails WHERE number = ?1 AND kind = 'answer'
@@ -61,7 +61,7 @@ def _claim_answers(connection: Connection, number: int) -> int:
 
 
 class NoticeDetail(NamedTuple):
-    """A cause of a notice: the bot, who it is, the wished local date and time, and the visitor's words."""
+    """A cause of a notice: the names of bot and visitor, the wished local date and time, and the visitor's words."""
 
     bot: str
     name: str | None
@@ -71,11 +71,11 @@ class NoticeDetail(NamedTuple):
 
 
 class OutgoingMail(NamedTuple):
-    """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
+    """A mail to write. `bot` is None if the mail is about several bots, `conversation_id` is None unless it is about a single one.
 
     `language` is the recipient's; if it is unknown, that of the account's first bot, or of the oldest bot if there is no account.
     `created_at` is the time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of
-    the page on which the visitor wrote; a decision has the appointment's id too. A notice has the `details` of its newest causes.
+    the page on which the visitor wrote. A decision also has the appointment's id. A notice has the `details` of its newest causes.
     """
 
     number: int
@@ -130,7 +130,7 @@ _OUTGOING = f"""
 def begin(connection: Connection, number: int, now: int, link: SetupLink, node: str | None) -> OutgoingMail | None:
     """Mark a queued mail as being sent. `link` is written for the operator of a mail with a set-up link.
 
-    Return None if it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
+    Return None if the mail is not sent: an unwanted mail becomes obsolete, and an answer to an address that gets no answers fails.
     """
     row = connection.execute(_OUTGOING, (number, rules.QUEUED)).fetchone()
     if row is None:
@@ -168,7 +168,7 @@ def begin(connection: Connection, number: int, now: int, link: SetupLink, node: 
 
 
 def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail. The answers that it carries are linked to it, so that the conversation shows the outcome."""
+    """Write the final outcome of a mail. Its answers are linked to it, so that the conversation shows the outcome."""
     _claim_answers(connection, number)
     connection.execute(
         """
@@ -192,7 +192,7 @@ settle = writes(_settle)
 
 @writes
 def give_up(connection: Connection, mail: Mail, outcome: MailOutcome, now: int) -> None:
-    """Write the final outcome of a mail that was tried for too long. It stays queued if it has taken up another cause meanwhile."""
+    """Write the final outcome of a mail that was tried for too long. If a new cause was added meanwhile, the mail stays queued."""
     find = "SELECT 1 FROM mails WHERE number = ? AND state = 'queued' AND created_at = ?"
     if connection.execute(find, (mail.number, mail.created_at)).fetchone():
         _settle(connection, mail.number, outcome, now)
@@ -200,7 +200,7 @@ def give_up(connection: Connection, mail: Mail, outcome: MailOutcome, now: int) 
 
 @writes
 def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
-    """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails: the server accepts none.
+    """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails.
 
     A mail that was queued meanwhile for the same operator or conversation is merged into this one.
     """
@@ -237,7 +237,7 @@ def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int 
 
 @writes
 def add_test(connection: Connection, recipient: str, now: int, node: str | None) -> OutgoingMail:
-    """Write a test mail that is being sent, for an operator or somebody else."""
+    """Insert a test mail with the state `sending`. The recipient may be an operator or somebody else."""
     (number,) = connection.execute(
         """
         INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts, node)
@@ -254,18 +254,18 @@ _CUT_OFF = "state = 'sending' AND " + orphaned("mails")
 
 
 async def interrupt(db: Database, now: int) -> int:
-    """Settle mails that were being sent when their process ended: nobody knows whether they were. Return how many."""
+    """Settle the mails that were being sent when their process ended, with an unknown outcome. Return their number."""
     return await change_any(db, f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1", (), f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,))
 
 
 async def delay_answers(db: Database, now: int) -> None:
-    """Let answers wait after a start: visitors' pages, which could not confirm what they show, have to find the service again."""
+    """Delay the queued answers after a start. Visitors' pages first have to reconnect and confirm which answers they show."""
     early, until = "state = 'queued' AND kind = 'answer' AND due_at < ?1", now + rules.GONE_MS
     await change_any(db, f"SELECT 1 FROM mails WHERE {early} LIMIT 1", (until,), f"UPDATE mails SET due_at = ?1 WHERE {early}")
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
-    """Settle all mails that wait or are being sent, after a restore. They may have been sent since."""
+    """Settle all mails that are queued or being sent, after a restore. They may have been sent after the backup was made."""
     connection.execute(f"{_UNKNOWN} WHERE state IN ('queued', 'sending')", (now,))
 
 
@@ -277,7 +277,7 @@ async def forget_old(db: Database, now: int, limit: int) -> bool:
 
 @reads
 def page(connection: Connection, limit: int, after: int = LAST, *, state: str | None = None) -> list[Mail]:
-    """Read mails, newest first, behind the one numbered `after`."""
+    """Read mails, newest first. `after` is the number of the last mail of the previous page."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
         (after, state, limit),

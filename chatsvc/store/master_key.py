@@ -1,4 +1,4 @@
-"""The master key: read or made, derived for each purpose, and replaced in a rotation.
+"""The master key: reading and creating it, deriving keys for each purpose, and replacing it in a rotation.
 
 A rotation has three steps: write the new key beside the old one (`master.key.next`); seal all secrets with it and replace the store's
 check value, in one transaction; rename the new file. The check value tells which key is in force, so the store opens after a crash
@@ -27,9 +27,9 @@ def derive(master_key: bytes, purpose: str) -> bytes:
 
 
 class MasterKey:
-    """The master keys that this process knows. The one in force, and during a rotation the other one.
+    """The master keys that this process knows: the key in force, and during a rotation also the other key.
 
-    Called with a purpose, it returns a derived key of 32 bytes. `file` contains the key; None if the configuration gives it.
+    Called with a purpose, it returns a derived key of 32 bytes. `file` contains the key; it is None if the configuration gives the key.
     """
 
     def __init__(self, *known: bytes, file: Path | None = None) -> None:
@@ -42,7 +42,7 @@ class MasterKey:
         return derive(self._known[0], purpose)
 
     def every(self, purpose: str) -> list[bytes]:
-        """Derive the keys for a purpose from all known keys, the one in force first."""
+        """Derive the keys for a purpose from all known keys. The key in force comes first."""
         return [derive(key, purpose) for key in self._known]
 
     @property
@@ -64,7 +64,7 @@ class MasterKey:
         raise OtherMasterKey(f"the master key{given} is not the one this database was made with")
 
     def expect(self, new: bytes) -> None:
-        """Add the new key of a rotation. In the data folder too if the old one is there. Raises OSError."""
+        """Add the new key of a rotation. If the old key is in the data folder, write the new key there too. Raises OSError."""
         if self.file:
             _write(self.file.with_name(NEXT), new)
         self._known = (*self._known, new)
@@ -98,7 +98,7 @@ def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
 
 
 def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
-    """Return the given key, else the data folder's, which is made for a new store. The folder's lock must be held.
+    """Return the given key, or else the key in the data folder. For a new store, create it. The caller must hold the folder's lock.
 
     Raises StoreUnavailable for a database without its key: a new key could not open the sealed secrets.
     """

@@ -1,7 +1,7 @@
-"""Processes over one store, by the store's clock: a row is the lease of a process on all that it has begun.
+"""Processes that share one store: a row is the lease of a process on its turns and messages, by the store's clock.
 
-A process renews its row while it lives. One that was not seen for a while is removed with the turns, the named leases and the messages
-in flight that are its own. What SQLite holds belongs to no process, since there is one.
+A process renews its row while it lives. A process that has not renewed it for some time is removed with its turns and its named leases; its
+messages in flight then count as interrupted. With SQLite there is a single process, so records belong to no process.
 """
 
 from chatsvc.domain.models import ServiceNode
@@ -24,7 +24,7 @@ def beat(connection: Connection, node: ServiceNode, *, removes: bool) -> list[st
 
 
 def note(connection: Connection, node: ServiceNode) -> None:
-    """Note within a unit that a process lives."""
+    """Renew the row of a process within a unit."""
     connection.execute(
         """
         INSERT INTO nodes (id, since, listen, version, seen_at) VALUES (?, clock_ms(), ?, ?, clock_ms())
@@ -35,7 +35,7 @@ def note(connection: Connection, node: ServiceNode) -> None:
 
 
 def remove_dead(connection: Connection) -> list[str]:
-    """Remove and return within a unit the processes not seen for too long."""
+    """Remove the processes whose rows were not renewed in time, within a unit. Return their ids."""
     rows = connection.execute("DELETE FROM nodes WHERE seen_at < clock_ms() - ? RETURNING id", (DEAD_AFTER_MS,)).fetchall()
     for (node_id,) in rows:
         _free(connection, node_id)
@@ -44,7 +44,7 @@ def remove_dead(connection: Connection) -> list[str]:
 
 @writes
 def remove(connection: Connection, node_id: str) -> None:
-    """Remove a process that ends."""
+    """Remove the row of a process that ends, with its turns and leases."""
     connection.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
     _free(connection, node_id)
 
@@ -56,7 +56,7 @@ def _free(connection: Connection, node_id: str) -> None:
 
 @reads
 def living(connection: Connection) -> list[ServiceNode]:
-    """List the processes that serve, oldest first."""
+    """List the processes that answer requests, oldest first."""
     rows = connection.execute(
         "SELECT id, since, listen, version FROM nodes WHERE listen <> '' AND seen_at > clock_ms() - ? ORDER BY since, id", (DEAD_AFTER_MS,)
     )

@@ -1,4 +1,4 @@
-"""Turns being answered by several processes: each row holds allowance, conversation and Idempotency-Key.
+"""Turns in progress when several processes share a store. Each row reserves allowance, conversation and Idempotency-Key.
 
 A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. The rows of a
 process that has ended are deleted, and its exchanges are not recorded any more. With a single process all this is in memory, and the
@@ -24,10 +24,10 @@ OUTCOME_MS = 60_000
 
 
 class NewTurn(NamedTuple):
-    """A turn to open, by the process `node`, which ConversationLocks fills in.
+    """A turn to open. ConversationLocks sets `node`, the id of the process.
 
-    `month` is that of the message whose allowance it holds; without a message, it and `account_id` are None. `conversation` is the
-    digest of the conversation for which it waits in line, or None.
+    `month` is the month of the message that the turn reserves. Without a message, `month` and `account_id` are None. `conversation` is
+    the digest of the conversation whose lock the turn waits for, or None.
     """
 
     account_id: str | None
@@ -99,7 +99,7 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
 
 
 def _allowance(connection: Connection, account_id: str | None) -> Allowance | None:
-    """Read the counts of an account, with what its open turns hold. Return None if it is gone."""
+    """Read the counts of an account, with the messages that open turns have reserved. Return None if the account was deleted."""
     row = connection.execute(
         """
         SELECT a.messages_limit, a.message_credits,
@@ -119,7 +119,7 @@ def _allowance(connection: Connection, account_id: str | None) -> Allowance | No
 
 @reads
 def is_first(connection: Connection, number: int) -> bool | None:
-    """Return whether no earlier turn of the conversation is open. Return None if this turn is not open itself."""
+    """Return whether the turn is the first open one of its conversation, or None if the turn is not open."""
     row = connection.execute(f"SELECT {_IS_FIRST} FROM open_turns WHERE number = ?", (number,)).fetchone()
     return bool(row[0]) if row else None
 
@@ -139,9 +139,9 @@ def joined(connection: Connection, number: int) -> tuple[bool, str | None]:
 
 @writes
 def end(connection: Connection, number: int, now: int, outcome: str | None = None) -> bool:
-    """End a turn without an exchange, which gives back what it holds. Return whether somebody has awaited its end.
+    """End a turn without an exchange, and release what it has reserved. Return whether a request has waited for its end.
 
-    An `outcome` is stored for those who have joined the turn.
+    An `outcome` is stored for the requests that wait for this turn.
     """
     connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (now - OUTCOME_MS,))
     if outcome is None:
@@ -154,6 +154,6 @@ def end(connection: Connection, number: int, now: int, outcome: str | None = Non
 
 
 def delete(connection: Connection, number: int) -> bool | None:
-    """Delete a turn within a unit. Return whether somebody has awaited its end, or None if it was not open."""
+    """Delete a turn within a unit. Return whether a request has waited for its end, or None if the turn was not open."""
     row = connection.execute("DELETE FROM open_turns WHERE number = ? RETURNING awaited", (number,)).fetchone()
     return bool(row[0]) if row else None

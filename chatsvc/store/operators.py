@@ -1,6 +1,6 @@
 """Queries of operators: find, list, create, change and remove them, their roles and set-up links.
 
-Account scopes are ?1 where a statement has one. store/sessions.py has sessions, passwords and second factors.
+If a statement has an account scope, it is the parameter ?1. store/sessions.py has sessions, passwords and second factors.
 """
 
 import json
@@ -42,7 +42,7 @@ class Credentials(NamedTuple):
 
 
 class SetupLink(NamedTuple):
-    """Digest, creation and expiry of a set-up link, in milliseconds. Only one that was not mailed ends the second factor."""
+    """Digest, creation and expiry (in milliseconds) of a set-up link. Only the use of a link that was not mailed ends the second factor."""
 
     digest: bytes
     created_at: int
@@ -121,7 +121,7 @@ def create(connection: Connection, operator: Operator, link: SetupLink, sends_ma
 
 @writes
 def change(connection: Connection, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
-    """Write the fields named in `changes` and the given roles; None takes a role away. Raise `last_administrator`."""
+    """Write the fields named in `changes` and the given roles. A role of None is removed. Raise `last_administrator`."""
     assignments = assign(changes, CHANGEABLE)
     connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
     _put_roles(connection, operator_id, roles)
@@ -177,7 +177,7 @@ def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None
 
 
 def insert_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
-    """Write a set-up link beside the present ones, within a unit. The use of one ends all."""
+    """Add a set-up link to the present ones, within a unit. The use of one link ends all links of the operator."""
     values = link.digest, operator_id, link.created_at, link.expires_at, int(link.mailed)
     connection.execute("INSERT INTO operator_links (digest, operator_id, created_at, expires_at, mailed) VALUES (?, ?, ?, ?, ?)", values)
 

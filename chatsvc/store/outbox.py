@@ -1,6 +1,6 @@
 """Outbox of the messaging platforms: lists stored messages to send, marks them, and writes outcomes.
 
-Each bot and channel has a queue; services/messages/outbox.py sends.
+Each bot and channel has a queue. services/messages/outbox.py sends the messages.
 
 A message is marked as in flight before its request is written, and unmarked with its outcome. One that is still marked when a process
 starts may have been sent, so its delivery is unknown and it is not sent again.
@@ -19,7 +19,7 @@ _CUT_OFF = "outbox IS NOT NULL AND in_flight = 1 AND " + orphaned("messages")
 
 
 class OutgoingMessage(NamedTuple):
-    """A message to send, or a part of one: the last part alone has the choices. `parts_sent` parts were sent before."""
+    """A message to send, or a part of a message. Only the last part has the choices. `parts_sent` parts were sent before."""
 
     number: int
     id: str
@@ -35,9 +35,9 @@ class OutgoingMessage(NamedTuple):
 
 
 async def interrupt(db: Database) -> int:
-    """Give up messages that were in flight when their process ended. Return how many.
+    """Give up the messages that were in flight when their process ended. Return their number.
 
-    Nobody knows whether they were sent.
+    It is unknown whether they were sent.
     """
     change = f"UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL WHERE {_CUT_OFF}"
     return await change_any(db, f"SELECT 1 FROM messages WHERE {_CUT_OFF} LIMIT 1", (), change)
@@ -59,7 +59,7 @@ async def waiting(db: Database, now: int) -> list[str]:
 
 
 def upcoming(connection: Connection, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
-    """List the next messages of a queue, one of each conversation. Conversations in `held`, or with a message in flight, are left out."""
+    """List the next messages of a queue, one for each conversation. Conversations in `held`, or with a message in flight, are left out."""
     rows = connection.execute(
         """
         SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.content, m.choices, coalesce(m.parts_sent, 0)
@@ -86,7 +86,7 @@ def note_part(connection: Connection, number: int, parts: int) -> None:
 
 
 def settle(connection: Connection, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
-    """Write the outcome of a message in flight. A status of the platform that came first stays."""
+    """Write the outcome of a message in flight. If the platform has reported a delivery status before, that status is not changed."""
     connection.execute(
         """
         UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN ?2 ELSE delivery END,
@@ -100,7 +100,7 @@ def settle(connection: Connection, number: int, delivery: str, error: str | None
 def put_back(connection: Connection, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
     """Queue a message again that was certainly not sent. `error` is the reason; without it, the attempt does not count.
 
-    blocked: the queue, if its platform accepts nothing at the moment. The ten minutes for all its messages begin then.
+    If the platform accepts nothing at the moment, `blocked` is the queue. The ten minutes of all messages of the queue then begin.
     """
     connection.execute(
         """

@@ -36,7 +36,7 @@ KINDS = frozenset(_OWNER)
 
 
 def listed(accounts: Accounts) -> str | None:
-    """Write a scope as the parameter of a statement. A JSON array, None for all accounts."""
+    """Return a scope as the parameter of a statement: a JSON array of ids, or None for all accounts."""
     return None if accounts is None else json.dumps(list(accounts))
 
 

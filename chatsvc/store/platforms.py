@@ -1,8 +1,8 @@
-"""Stores callbacks of messaging platforms. Also visitors' addresses there, and counts of the messages that bots send in a month.
+"""Stores callbacks of messaging platforms, visitors' addresses there, and the numbers of messages that bots send in a month.
 
-A callback's messages, echoes, delivery statuses and changed numbers are one transaction. An address, which is a phone number or a
-business-scoped id, leads to a conversation. If two conversations belong to the same person, the older one continues; the newer one
-keeps its messages and its address, which is no longer current.
+A callback's messages, echoes, delivery statuses and changed numbers are written in one transaction. An address, which is a phone number or
+a business-scoped id, leads to a conversation. If two conversations belong to the same person, the older one continues; the newer one keeps
+its messages and its address, which is no longer current.
 """
 
 import json
@@ -23,7 +23,7 @@ _ON_PLATFORM = f"c.channel IN ({', '.join(repr(name) for name in PLATFORMS)})"
 
 @quick
 def address(connection: Connection, visitor: ConversationKey) -> PlatformAddress | None:
-    """Return the address by which a visitor is reached. The phone number, where it is known; the latest."""
+    """Return the latest address of a visitor, or None if there is none. A phone number is preferred to another address."""
     row = connection.execute(
         """
         SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
@@ -53,7 +53,7 @@ def linked(connection: Connection, bot_id: str, user_id: str) -> list[str]:
 
 @reads
 def phones(connection: Connection, conversation_ids: Sequence[str]) -> dict[str, str]:
-    """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
+    """Return the latest phone numbers of the visitors of conversations, by the conversations' ids. Visitors without one are left out."""
     rows = connection.execute(
         """
         SELECT c.id, '+' || a.value FROM json_each(?) page CROSS JOIN conversations c ON c.id = page.value
@@ -87,13 +87,13 @@ def reserve_send(connection: Connection, bot_id: str, month: str, limit: int | N
 
 @writes
 def release_send(connection: Connection, bot_id: str, month: str) -> None:
-    """Take back the count of a message that was surely not sent."""
+    """Subtract a message that was counted but certainly not sent."""
     connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
 
 
 @reads
 def sends(connection: Connection, bot_ids: Sequence[str], month: str) -> dict[str, int]:
-    """Return the messages that bots have sent in a month."""
+    """Return the number of messages that each bot has sent in a month, by the bot's id."""
     rows = connection.execute(
         "SELECT bot_id, sent FROM whatsapp_sends WHERE month = ? AND bot_id IN (SELECT value FROM json_each(?))",
         (month, json.dumps(bot_ids)),
@@ -106,16 +106,16 @@ _SEEN_MS = 30_000  # between two notes of a channel's last update
 
 
 class AddressedMessage(NamedTuple):
-    """A visitor's message, or the owner's own, before its conversation is known. `message.user_id` is empty."""
+    """A message of a visitor or of the bot's owner, before its conversation is known. `message.user_id` is empty."""
 
     addresses: tuple[PlatformAddress, ...]
     message: NewMessage
 
 
 class NewStatus(NamedTuple):
-    """A delivery status of a sent message. It is found by the platform's id (digest), or by the ids of its conversation and its own.
+    """A delivery status of a sent message. The message is found by the digest of the platform's id, or by conversation and message id.
 
-    `is_last` is False for that of a part with others after it.
+    `is_last` is False if the status is that of a part and more parts of the message follow.
     """
 
     platform_id: bytes
@@ -127,7 +127,7 @@ class NewStatus(NamedTuple):
 
 
 class ReceivedCallback(NamedTuple):
-    """A callback to store for a channel. Echoes come with the digest under which their message would be known as sent."""
+    """A callback to store for a channel. Each echo comes with a digest, which finds its message if the service itself has sent it."""
 
     channel_id: str
     bot_id: str
@@ -140,7 +140,7 @@ class ReceivedCallback(NamedTuple):
 
 @writes
 def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tuple[dict[bytes, StoredMessage], set[str]]:
-    """Store a callback. Return the new messages of visitors by their digests, and the users with anything new."""
+    """Store a callback. Return the new messages of visitors by their digests, and the user_ids of all conversations that have changed."""
     connection.execute(
         "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
         (now, callback.channel_id, _SEEN_MS),
@@ -162,7 +162,7 @@ def receive(connection: Connection, callback: ReceivedCallback, now: int) -> tup
 
 
 def _conversation(connection: Connection, bot_id: str, addresses: Sequence[PlatformAddress]) -> tuple[int | None, str]:
-    """Return number and user of the oldest conversation that addresses lead to. Return None and "" if they lead to none."""
+    """Return number and user_id of the oldest conversation linked to one of the addresses. Return None and "" if there is none."""
     find = """
         SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
         WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
@@ -186,7 +186,7 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
 
 
 def _unlink(connection: Connection, bot_id: str, address: PlatformAddress, other_than: int = 0) -> None:
-    """End the link of an address to a conversation, other than the one with that number."""
+    """Unlink an address from its conversation, unless `other_than` is the number of that conversation."""
     connection.execute(
         """
         UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
@@ -248,7 +248,7 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
 
 
 def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:
-    """Write a delivery status unless a later one is known. Returns the user of the message."""
+    """Write a delivery status unless a later status is known. Return the user_id of the message."""
     # Both queries find the same message: its id at the platform may not be known yet.
     row = connection.execute(
         """

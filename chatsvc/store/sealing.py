@@ -1,6 +1,6 @@
-"""Encryption of stored secrets by AES-256-GCM, bound to the row that holds them.
+"""Encryption of stored secrets by AES-256-GCM, bound to the row that contains them.
 
-All are sealed anew for another master key in one transaction.
+For a new master key, all secrets are encrypted again in one transaction.
 """
 
 import secrets
@@ -19,13 +19,13 @@ _TAG_BYTES = 16
 
 
 class Unsealable(Exception):
-    """Failure to decrypt: another key, another row, or changed bytes. The text names the row and no secret."""
+    """Failure to decrypt: another key, another row, or changed bytes. The text names the row and contains no secret."""
 
 
 def seal(key: MasterKey, purpose: str, plaintext: str, row: str) -> bytes:
-    """Encrypt a secret for the store: version, random nonce, ciphertext and tag.
+    """Encrypt a secret for the store. Return version, random nonce, ciphertext and tag.
 
-    `row` names the row that holds it, table and id; in any other row it cannot be opened.
+    `row` is the name of the secret's row (table and id). The secret cannot be decrypted for any other row.
     """
     # Imported where it is used: the command line starts without it.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -35,7 +35,7 @@ def seal(key: MasterKey, purpose: str, plaintext: str, row: str) -> bytes:
 
 
 def unseal(key: MasterKey, purpose: str, sealed: bytes, row: str) -> str:
-    """Decrypt with the first key that fits: during a rotation of the master key there are two. Raises Unsealable."""
+    """Decrypt with the first key that fits, since two keys are known during a rotation of the master key. Raises Unsealable."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -63,16 +63,17 @@ _STATEMENTS = [
 
 
 def row_name(table: str, key: str) -> str:
-    """Name the row to which a secret is bound by its encryption."""
+    """Return the name of the row to which the encryption binds a secret."""
     return f"{table}/{key}"
 
 
 @writes
 def reseal(connection: Connection, keys: MasterKey, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
-    """Seal all secrets for the master key with this check value, in one transaction. Raises OtherMasterKey.
+    """Encrypt all secrets for the master key with the check value `check`, in one transaction. Raises OtherMasterKey.
 
-    keys: those that `change` opens secrets with. Another process may have changed the store's key since it was read.
-    `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
+    `keys` are the keys with which `change` decrypts. They are checked, since another process may have changed the store's key meanwhile.
+    `change` gets purpose, row and secret, and returns the secret encrypted again, or None if it cannot be decrypted. Return the numbers of
+    both.
     """
     keys.of(facts.check_in(connection))
     sealed, unusable = 0, 0

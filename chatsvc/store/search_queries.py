@@ -52,7 +52,7 @@ _CHANNELS = "CROSS JOIN json_each(?6) channel"
 
 
 def _of_the_team(index: str, condition: str) -> str:
-    """Make a query of conversations by an index that contains few conversations of all accounts."""
+    """Make a query of conversations by an index that contains only a few conversations of each account."""
     return f"""
         SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_{index}
         WHERE {condition} AND {ACCOUNT_IN_SCOPE} AND {_CHOSEN} AND {_BEHIND}
@@ -130,10 +130,10 @@ _ROWS = {
 
 
 class ConversationFilter(NamedTuple):
-    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `status` is one of domain.models.STATUSES.
+    """Filters of a list of conversations. The caller has looked up `bot_id` in its scope; `status` is one of domain.models.STATUSES.
 
-    operator_id: whose conversations are "mine" or "unread". open_only: leave out those that are set aside. without_first: leave out
-    those that wait for a person or are back from a while. user_id: exactly this visitor's. captured: only those with a request.
+    `operator_id` is the operator for "mine" and "unread". `open_only` leaves out conversations that are set aside. `without_first` leaves
+    out those that wait for a person or whose snooze has ended. `user_id` selects one visitor. `captured` selects those with a request.
     """
 
     bot_id: str | None = None
@@ -153,7 +153,10 @@ class ConversationFilter(NamedTuple):
 def conversations(
     connection: Connection, accounts: Accounts, chosen: ConversationFilter, limit: int, after: str | None = None
 ) -> ResultPage[tuple[Conversation, int]]:
-    """Find conversations of these accounts (None for all), with their numbers, that pass the filters and are behind `after`."""
+    """Find conversations of these accounts (None for all) that pass the filters. Return a page of them with their numbers.
+
+    `after` is the position of the previous page.
+    """
     by_index = chosen.user_id is None and chosen.status != UNREAD
     kind = (chosen.status or (_LABEL if chosen.label else _ALL)) if by_index else _ALL if chosen.user_id is None else _USER
     flags = chosen.open_only, chosen.without_first, chosen.captured

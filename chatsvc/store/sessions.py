@@ -1,7 +1,7 @@
 """Queries of operators' sessions by token digest, passwords, second factors, recovery codes and failed attempts to sign in.
 
-The attempts are those of the last 15 minutes; the rules are in domain/passwords.py. Strangers cause these rows: an attempt that has to
-wait writes none, and beyond MOST_FAILURES the oldest are deleted.
+Attempts of the last 15 minutes are stored; the rules are in domain/passwords.py. Since strangers can cause these rows, an attempt that has
+to wait writes none, and the oldest rows beyond MOST_FAILURES are deleted.
 """
 
 import json
@@ -44,20 +44,20 @@ def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
 
 @writes
 def update(connection: Connection, session_id: str, changes: Mapping[str, object]) -> None:
-    """Write the columns named in `changes`. Of secrets that a session has to show, the latest alone is shown."""
+    """Write the columns named in `changes`. A new secret to show replaces an earlier one that was not shown yet."""
     connection.execute(f"UPDATE operator_sessions SET {assign(changes, CHANGEABLE)} WHERE id = ?", (*changes.values(), session_id))
 
 
 @writes
 def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool:
-    """Use up the secret that a session has to show. Return False if it was shown before."""
+    """Mark the secret that a session has to show as shown. Return False if it was shown before."""
     changed = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
     return changed.rowcount == 1
 
 
 @reads
 def of_operator(connection: Connection, operator_id: str) -> list[OperatorSession]:
-    """Read an operator's sessions, newest first, expired ones too."""
+    """Read an operator's sessions, newest first. Expired sessions are included."""
     rows = connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,))
     return [_session(row) for row in rows]
 
@@ -73,10 +73,10 @@ def remove(connection: Connection, session_id: str, operator_id: str) -> Operato
 
 @writes
 def verify(connection: Connection, session: OperatorSession, digest: bytes, old_id: str, step: int | None, code: bytes) -> bool:
-    """Replace the session that waits for a second factor by a verified one. The code is used up.
+    """Replace the session that waits for a second factor by a verified session. The code cannot be used again.
 
-    step: the time step of a TOTP code; None for the recovery code with the digest `code`. Return False if the code was used
-    already or the waiting session has ended.
+    `step` is the time step of a TOTP code, or None for the recovery code with the digest `code`. Return False if the code was used
+    already, or if the waiting session has ended.
     """
     waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()
     if waits is None:
@@ -111,7 +111,7 @@ def set_password(connection: Connection, old: str, new: str, session: OperatorSe
 def use_link(
     connection: Connection, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes
 ) -> Operator | None:
-    """Use up a set-up link. Write password hash and name, end all sessions, and begin `session`.
+    """Use a set-up link: write password hash and name, end all sessions, and begin `session`. It cannot be used again.
 
     A link that was not mailed ends the second factor too. Return None if the link was used or has expired.
     """
@@ -131,13 +131,16 @@ def use_link(
 
 @writes
 def offer_second_factor(connection: Connection, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
-    """Write a secret that is not in force yet. `seal` gets the check value of the master key within the transaction."""
+    """Write a secret for a second factor, which is not in force yet.
+
+    `seal` gets the check value of the master key within the transaction, and returns the sealed secret.
+    """
     connection.execute("UPDATE operators SET totp_offered = ? WHERE id = ?", (seal(facts.check_in(connection)), operator_id))
 
 
 @writes
 def confirm_second_factor(connection: Connection, operator_id: str, offered: bytes, step: int, codes: Sequence[bytes], now: int) -> bool:
-    """Switch the offered second factor on and write digests of recovery codes. Return False if another one was offered meanwhile."""
+    """Switch the offered second factor on, and write digests of recovery codes. Return False if another secret was offered meanwhile."""
     changed = connection.execute(
         "UPDATE operators SET totp = totp_offered, totp_offered = NULL, totp_used = ?, updated_at = ? WHERE id = ? AND totp_offered IS ?",
         (step, now, operator_id, offered),
@@ -167,7 +170,7 @@ def recovery_codes_left(connection: Connection, operator_id: str) -> int:
 
 
 def end_all(connection: Connection) -> None:
-    """End all sessions and set-up links, after a restore. They may have been ended or used since the backup."""
+    """End all sessions and set-up links after a restore. They may have been ended or used since the backup."""
     connection.execute("DELETE FROM operator_sessions")
     connection.execute("DELETE FROM operator_links")
 
@@ -227,13 +230,13 @@ async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_
 
 @writes
 def passed(connection: Connection, attempt: SignInAttempt) -> None:
-    """Delete all failures of the attempt's first key. Of its other keys, which others share, delete this attempt only."""
+    """Delete all failures of the attempt's first key. For the other keys, which are shared, delete this attempt only."""
     _withdraw(connection, attempt)
     connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
 
 
 def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
-    """Take back an attempt that was neither right nor wrong."""
+    """Delete an attempt that was neither right nor wrong."""
     latest = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
     connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({latest})", [(key, attempt.attempted_at) for key in attempt.keys])
 

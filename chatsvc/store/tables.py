@@ -1,9 +1,9 @@
 """Registry of all tables: owner, export, erasure of a visitor, retention, secrets, and last change.
 
-Deletion of an account, erasure, export, import, retention and the checks of a backup are derived from TABLES. A table that is not declared
-here fails a test.
+Deletion of an account, erasure, export, import, retention and the checks of a backup are derived from TABLES. A test fails if a table is
+not declared here.
 
-An account stays invisible during its import: it counts as deleted at the time IMPORTING.
+An account is invisible during its import: its `deleted_at` is then IMPORTING.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ IMPORTING = 0
 
 
 class Erasure(NamedTuple):
-    """Rule that finds a visitor's rows in a table. `rows` is an SQL condition, `counted` the field of the report or empty.
+    """Rule that finds a visitor's rows in a table. `rows` is an SQL condition, `counted` is the field of the report or empty.
 
-    by: "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
-        (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).
+    `by` is "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
+    (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).
     """
 
     by: str
@@ -36,10 +36,10 @@ class Erasure(NamedTuple):
 
 
 class RetentionRule(NamedTuple):
-    """Rule that deletes old rows. The setting under `retention` in days, and the column with the time (Unix milliseconds).
+    """Rule that deletes old rows. `setting` is the setting under `retention` (days), `column` has the time in Unix milliseconds.
 
-    `unless` is an SQL condition for rows that stay all the same; in it `t` is the table and ?1 the earliest time that is kept.
-    `prefix` names all values of columns between owner and time in the index. `by_age`: the index begins with the time.
+    `unless` is an SQL condition for old rows that are not deleted; in it `t` is the table and ?1 the earliest time that is kept.
+    `prefix` is a condition on the columns between owner and time in the index. `by_age` is true if the index begins with the time.
     """
 
     setting: str
@@ -50,7 +50,7 @@ class RetentionRule(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Parent row of a row. An export names it by `fields` (field of the record -> column of the parent), never by its number."""
+    """Parent row of a row. An export identifies it by `fields` (field of the record -> column of the parent), never by its number."""
 
     column: str
     table: str
@@ -68,17 +68,17 @@ class Sealed(NamedTuple):
 class Table(NamedTuple):
     """Declaration of one table.
 
-    owner: the column that leads to the account (ACCOUNT, BOT or CONVERSATION); None for a table of the store itself.
+    owner: the column by which the account is found (ACCOUNT, BOT or CONVERSATION); None for a table of the store itself.
     key: the columns of the primary key.
     record: the kind of record in an account's export file; None for a table that is not exported.
     local: columns that an export leaves out beside numbers and the account, each with its SQL value after an import.
-    reference: the parent beside the owner.
+    reference: the parent row other than the owner.
     visitor: the rule of erasure; None for a table without a visitor's data.
-    retention: the rule for old rows; None for rows that stay.
-    changed: SQL expression for the time of a row's last change; None where a change shows in another table.
+    retention: the rule for old rows; None if rows are not deleted by age.
+    changed: SQL expression for the time of a row's last change; None if another table shows the change.
     anonymous: SET clause that an account's deletion applies instead of deleting the rows.
-    of_bot: SQL condition for the rows of the bot ?1, where the owner is the account; in it `t` is the table. None where none are a bot's.
-    sealed: the columns that a new master key has sealed again.
+    of_bot: SQL condition for the rows of the bot ?1 in a table owned by an account; `t` is the table. None if no row belongs to a bot.
+    sealed: the columns that are encrypted again for a new master key.
     """
 
     name: str
@@ -293,7 +293,7 @@ CHILDREN_FIRST = TABLES[::-1]
 
 
 def deletion(table: Table) -> str:
-    """Make the statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 how many."""
+    """Make the statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 the number of rows."""
     verb = f"UPDATE {table.name} SET {table.anonymous}" if table.anonymous else f"DELETE FROM {table.name}"
     if table.owner in _PARENTS:
         return f"{verb} {_with_key_in(table, _PARENTS[table.owner].format(table.name), 'p.account_id = ?1')}"
@@ -301,7 +301,7 @@ def deletion(table: Table) -> str:
 
 
 def deletion_of_bot(table: Table) -> str:
-    """Make the statement that deletes some of a bot's rows. ?1 is the bot, ?2 how many."""
+    """Make the statement that deletes some of a bot's rows. ?1 is the bot, ?2 the number of rows."""
     if table.of_bot:
         rows, condition = f"{table.name} t", table.of_bot
     else:
@@ -314,12 +314,12 @@ def _with_key_in(table: Table, rows: str, condition: str) -> str:
 
 
 def _keys(table: Table, rows: str, condition: str) -> str:
-    """Make the query of the keys of ?2 rows, where the table is `t`."""
+    """Make the query that returns the keys of at most ?2 rows. In `rows` and `condition` the table is `t`."""
     return f"SELECT {', '.join(f't.{column}' for column in table.key)} FROM {rows} WHERE {condition} LIMIT ?2"
 
 
 def old_rows(table: Table, rule: RetentionRule) -> str:
-    """Make the query of the keys of some old rows, by the owner's index. ?1 is the earliest time that is kept, ?2 how many."""
+    """Make the query that returns the keys of old rows. ?1 is the earliest time that is kept, ?2 the number of rows."""
     old = f"t.{rule.column} < ?1"
     if rule.by_age:
         return _keys(table, f"{table.name} t", f"{old} AND NOT ({rule.unless})")
@@ -330,6 +330,6 @@ def old_rows(table: Table, rule: RetentionRule) -> str:
 
 
 def erasing(by: str) -> list[tuple[str, str]]:
-    """Return the statements that delete a visitor's rows, children first. Each comes with the field of the report that counts them."""
+    """Return the statements that delete a visitor's rows, children first. Each comes with the report's field for its count."""
     rules = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
     return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in rules]

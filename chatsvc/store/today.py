@@ -12,7 +12,7 @@ _FOREVER = 2**62
 
 
 class FailedDelivery(NamedTuple):
-    """The latest attempt of an event, which failed."""
+    """A failed attempt, which is the latest one of its event."""
 
     attempt_id: str
     bot_id: str
@@ -31,7 +31,7 @@ class RefusedSite(NamedTuple):
 
 
 class MissedVisitor(NamedTuple):
-    """A visitor who waited for a person in vain, with what is known to reach them. `missed_at` is when nobody had come."""
+    """A visitor who waited for a person in vain, with the known contact data. `missed_at` is when the time limit was over."""
 
     conversation_id: str
     bot_id: str
@@ -43,7 +43,7 @@ class MissedVisitor(NamedTuple):
 
 
 class TodayRecords(NamedTuple):
-    """Records that wait, each list cut at the limit, and which steps a new account has taken."""
+    """Open work of an account, and the first steps that a new account has taken. Each list has at most `limit` records."""
 
     missed: list[MissedVisitor]
     appointments: list[InboxItem]
@@ -112,13 +112,13 @@ appointments = reads(_appointments)
 
 
 async def set_tried(db: Database, account_id: str, now: int) -> None:
-    """Note the time of an account's first trial."""
+    """Store the time of an account's first trial."""
     untried = "SELECT 1 FROM accounts WHERE id = ? AND tried_at IS NULL"
     await change_any(db, untried, (account_id,), "UPDATE accounts SET tried_at = ? WHERE id = ?", (now, account_id))
 
 
 @writes
 def count_trial(connection: Connection, bot_id: str, now: int, tokens: int, cost_micro_usd: int) -> None:
-    """Count what a trial of a bot has cost."""
+    """Add the tokens and the cost of a bot's trial to its counts of the day."""
     spent = {"trial_tokens": tokens, "trial_cost_micro_usd": cost_micro_usd}
     day_counts.add(connection, [DayCount(bot_id, name, now, times=times) for name, times in spent.items()])

@@ -1,7 +1,7 @@
 """Queries that export an account page by page and insert imported records.
 
-Records refer to one another by identifiers, never by numbers, which differ between databases. store/accounts.py lets an imported account be
-seen.
+Records refer to one another by identifiers, never by numbers, which differ between databases. store/accounts.py makes an imported account
+visible.
 """
 
 from base64 import b64decode, b64encode
@@ -34,7 +34,7 @@ _LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {_OF[kind].name}" for kind
 
 
 def _records(kind: str, where: str) -> str:
-    """Make the statement for records, with the key by which they are walked in front. Their table is `t`, its parent `p`."""
+    """Make the statement that reads records of a kind. The columns of the key come first. Their table is `t`, its parent `p`."""
     table, reference = _OF[kind], _OF[kind].reference
     elsewhere = reference.fields if reference else {}
     fields = ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
@@ -47,7 +47,10 @@ def _key(kind: str) -> str:
 
 
 def _window(kind: str) -> str:
-    """Make the query of a page of records of the account ?1, after the key in ?3 and following. ?2 is the last number or the row limit."""
+    """Make the query that reads a page of records of the account ?1.
+
+    The page begins after the key in ?3 and the parameters behind it. ?2 is the last number of the page, or the limit of rows.
+    """
     owner, key = _OF[kind].owner, _KEYS[kind]
     owned = "t.bot_id IN (SELECT id FROM bots WHERE account_id = ?1)" if owner == BOT else f"t.{owner} = ?1"
     if owner == CONVERSATION:
@@ -69,7 +72,7 @@ _ALL = {kind: _records(kind, "true") for kind in RECORDS} | {
 
 
 class ExportPosition(NamedTuple):
-    """Position of an export. The kind of record, the last key read, and the numbers at which it ends."""
+    """Position of an export: the kind of record, the key that was read last, and for each kind the number at which the export ends."""
 
     kind: str
     after: Sequence[int | str]
@@ -88,7 +91,7 @@ def begin(connection: Connection) -> ExportPosition:
 
 @reads
 def walk(connection: Connection, account_id: str, position: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
-    """Read the records after a position. Return them with the next position, None at the end. Secrets are sealed, in base64."""
+    """Read the records after a position. Return them with the next position, or None at the end. Secrets are sealed, in base64."""
     records: list[tuple[str, Record]] = []
     room = PAGE
     for _ in range(WINDOWS):
@@ -111,7 +114,7 @@ def walk(connection: Connection, account_id: str, position: ExportPosition) -> t
 
 
 def _record(kind: str, row: Sequence[Any]) -> Record:
-    """Make a record of a row, whose key is in front."""
+    """Convert a row, which begins with its key, to a record."""
     record: Record = {}
     for (name, (form, _)), value in zip(RECORDS[kind].items(), row[len(_KEYS[kind]) :], strict=True):
         if isinstance(value, bytes):
@@ -122,7 +125,7 @@ def _record(kind: str, row: Sequence[Any]) -> Record:
 
 
 def unseal(key: MasterKey, kind: str, record: Record) -> str | None:
-    """Open the secret of an exported record; raises Unsealable."""
+    """Decrypt the secret of an exported record; raises Unsealable."""
     table, sealed = _OF[kind], record[SECRETS[kind]]
     if sealed is None or table.sealed is None:
         return None
@@ -140,7 +143,10 @@ _FAULTY_OPERATOR = """
 
 
 def first_fault(connection: Connection, now: int) -> str | None:
-    """Check the rows of all accounts as an import checks its records. Return kind, field and id of the first faulty one, None for none."""
+    """Check the rows of all accounts as an import checks its records.
+
+    Return kind, field and id of the first faulty record as a text, or None if there is no fault.
+    """
     if row := connection.execute(_FAULTY_OPERATOR).fetchone():
         return f"{row[0]} of {one_line(row[1])}"
     for kind in RECORDS:

@@ -45,7 +45,7 @@ class MissedQuestion(NamedTuple):
 
 
 class AskedQuestion(NamedTuple):
-    """A question to store, identified by its `folded` text. `visitor` is (channel, user_id), or None for a visitor without a user_id.
+    """A question to store. Its `folded` text identifies it. `visitor` is (channel, user_id), or None for a visitor without a user_id.
 
     `group_id` is the id of the group that the question joins, or None for a new group.
     """
@@ -227,7 +227,7 @@ def clear(connection: Connection, bot_id: str, group_id: int | None = None) -> i
 
 @writes
 def erase(connection: Connection, bot_id: str, user_id: str) -> int:
-    """Delete the questions of a visitor to a bot on all channels, and return their number. The counts of other visitors stay."""
+    """Delete the questions of a visitor to a bot on all channels, and return their number. The counts of other visitors do not change."""
     rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
     forget_askers(connection, [number for (number,) in rows])
     return len(rows)

@@ -31,9 +31,9 @@ find = reads(find_in)
 
 @writes
 def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool]:
-    """Set a bot's webhook; return it, and whether it is new.
+    """Set a bot's webhook. Return the webhook, and whether it is new.
 
-    An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
+    An existing webhook keeps its signing key and creation time; a new webhook gets the key that `seal` returns.
     """
     is_new = find_in(connection, webhook.bot_id) is None
     # What an earlier webhook has left must not go to another address.
@@ -76,7 +76,10 @@ BATCH = 1000
 
 
 class Event(NamedTuple):
-    """An event. `data` is the snapshot as JSON, `follows` the number of the event that must be delivered before."""
+    """An event of a webhook. `data` is the snapshot of its record as JSON.
+
+    `follows` is the number of the event that must be delivered before this one, or None.
+    """
 
     number: int
     bot_id: str
@@ -98,7 +101,7 @@ def add_event(connection: Connection, event: Event, state: int) -> int:
 
 
 def fail_pending(connection: Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
-    """Record a batch of pending events as failed; return how many."""
+    """Record a batch of pending events as failed, and return their number."""
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
@@ -113,7 +116,7 @@ _CUT_OFF = orphaned("webhook_attempts")
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
-    """Record all pending events and attempts in flight as interrupted, after a restore. They may have been sent since."""
+    """Record all pending events and attempts in flight as interrupted after a restore, since they may have been sent meanwhile."""
     connection.execute(_INTERRUPTED)
     for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
         while fail_pending(connection, bot_id, now, "interrupted"):
@@ -121,7 +124,10 @@ def interrupt_all(connection: Connection, now: int) -> None:
 
 
 async def interrupt(db: Database) -> int:
-    """Record attempts cut off by the end of their process as failed; return their number. With SQLite at the start of the only process."""
+    """Record attempts that the end of their process has interrupted as failed. Return their number.
+
+    With SQLite, this is called when the only process starts.
+    """
     find = f"SELECT 1 FROM webhook_attempts WHERE success IS NULL AND {_CUT_OFF} LIMIT 1"
     return await change_any(db, find, (), f"{_INTERRUPTED} AND {_CUT_OFF}")
 

@@ -1,6 +1,6 @@
 """Splitting of documents into passages: at headings, then at paragraphs, then between sentences.
 
-A passage becomes an entry. Its question is the heading above it with that heading's own headings, except the title of the document. If
+A passage becomes an entry. Its question is the heading above it and the higher headings, except the title of the document. If
 a section has several passages, the questions of all but the first also have the passage's first sentence. A passage without a heading
 has its first sentence as the question.
 """

@@ -1,7 +1,7 @@
 """Cache of API keys, accounts and bots.
 
-A process that works alone updates it after each of its commits, in their order: a request needs no query, and a revoked key, a changed
-plan or a spent allowance counts from the next request on. One of several goes by the version of the account.
+A single process updates the cache after each of its commits, in their order. So a request needs no query, and a revoked key, a changed
+plan or a used-up allowance takes effect with the next request. If there are several processes, each compares the version of the account.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AccountState:
         self.counted = True  # whether the counts are those of `version`
 
     def update_account(self, account: Account) -> None:
-        """Take over the account's changed row."""
+        """Store the changed row of the account."""
         self.account = account
         self.allowance.limit = account.messages_limit
         self.allowance.credits = account.message_credits
@@ -46,7 +46,7 @@ class AccountState:
         return bot
 
     def apply_exchange(self, bot_id: str, month: str, counts: Counts) -> None:
-        """Take over the counts of a committed exchange."""
+        """Store the counts of a committed exchange."""
         self.allowance.used[month] = counts.month_used
         self.allowance.credits = counts.credits
         if counts.credits != self.account.message_credits:
@@ -55,9 +55,10 @@ class AccountState:
 
 
 class AccountCache:
-    """Read-through cache over the store. The use-cases of a process that works alone update it.
+    """Read-through cache over the store. If there is a single process, the use-cases update it.
 
-    `versioned` is given to one of several processes: it runs a reading unit and adds the version of an account on the same snapshot.
+    `versioned` is only given if there are several processes: it runs a reading unit, and returns the account's version on the same
+    snapshot.
     """
 
     def __init__(self, db: Database, versioned: Callable[[str, Unit[Any]], Awaitable[Versioned]] | None = None) -> None:
@@ -69,7 +70,7 @@ class AccountCache:
         self.unanswered: dict[ConversationKey, list[HistoryMessage]] = {}
 
     async def key(self, secret: str) -> tuple[ApiKey | None, AccountState | None]:
-        """Look up an API key and its account, for a request that `confirm` follows; raises StoreUnavailable.
+        """Look up an API key and its account; raises StoreUnavailable. The caller then has to call `confirm`.
 
         A malformed key is unknown without a query. The account is None if it does not exist any more.
         """

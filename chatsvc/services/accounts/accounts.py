@@ -108,7 +108,7 @@ async def change(
     messages_limit: int | None = None,
     credits: int | None = None,
 ) -> AccountUsage:
-    """Change the given fields. A new plan sets the limit to its own unless `messages_limit` is given."""
+    """Change the given fields. A new plan also sets the limit of messages, unless `messages_limit` is given."""
     state = await resolve(services, caller, account)
     changes: dict[str, object] = {}
     faults = refusals.Faults()

@@ -56,11 +56,11 @@ MOST_PEOPLE = 100
 
 
 class QualityReport(NamedTuple):
-    """Counts of some days up to the instant `end`, and of as many days before. A day is 00:00 UTC of its date, by each bot's own clock.
+    """Counts of some days up to the instant `end`, and of the same number of days before.
 
-    `rows` are the counts by day and bot, without those that have none. `people` are the operators, by name or e-mail address, who wrote to
-    visitors who waited. `entries` are the most used ones of the last `entry_days` days, and `missed` the most frequent questions without an
-    answer.
+    Days are those of each bot's time zone, written as 00:00 UTC of the date. `rows` are the counts by day and bot, without empty ones.
+    `people` are the operators, by name or e-mail address, who wrote to visitors who waited. `entries` are the most used ones of the last
+    `entry_days` days, and `missed` the most frequent questions without an answer.
     """
 
     bots: list[Bot]
@@ -113,7 +113,7 @@ async def show_quality(
 
 
 async def _people(services: Services, responses: Mapping[str, int]) -> list[tuple[str, ResponseTimes]]:
-    """List the operators who wrote to visitors who waited, administrators too, those with the most first responses first."""
+    """List the operators (also administrators) who wrote to waiting visitors. Those with the most first responses come first."""
     ids = sorted({item.partition(" ")[2] for item in responses} - {""})[:MOST_PEOPLE]
     writers = [operator for operator_id in ids if (operator := await operators.find_by_id(services.db, operator_id))]
     people = [(operator.name or operator.email, response_times(responses, operator.id)) for operator in writers]
@@ -125,7 +125,7 @@ FREE = 1000  # replies of a month before they are said to cost
 
 
 class SendUsage(NamedTuple):
-    """Messages sent by a bot in a UTC month. The platform charges for `beyond` of them. `limit` is None if there is no limit."""
+    """Number of messages that a bot sent in a UTC month. The platform charges for `beyond` of them. `limit` is None for no limit."""
 
     bot_id: str
     month: str
@@ -135,7 +135,7 @@ class SendUsage(NamedTuple):
 
 
 async def show_sends(services: Services, caller: Caller, *, account: str | None = None) -> list[SendUsage]:
-    """List the bots of an account with a platform that charges for messages, or that have used one this month."""
+    """List the bots of an account that use a platform with charges for messages, or have used one this month."""
     state = await accounts.resolve(services, caller, account)
     month = times.month(services.clock())
     sent = await platforms.sends(services.db, list(state.bots), month)

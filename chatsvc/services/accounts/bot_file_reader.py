@@ -1,4 +1,7 @@
-"""Reader of a bot's file, or of plain values like one. Checks all its parts and collects all faults; bot_files.py applies the result."""
+"""Reader of a bot's file, or of plain values of the same form. It checks all parts and collects all faults.
+
+bot_files.py applies the result.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

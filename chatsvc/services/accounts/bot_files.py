@@ -80,9 +80,10 @@ def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: dateti
 
 
 async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str, test: bool = False) -> Bot:
-    """Apply a file to a bot; what it does not name stays. Raises `bot_file_invalid` with all faults, each with line and column.
+    """Apply a file to a bot. Parts that the file does not contain are not changed.
 
-    With `test` the bot's tests run first, with its settings and tests as the file has them; raises `bot_tests_failed`.
+    Raises `bot_file_invalid` with line and column of all faults. If `test` is true, the bot's tests are run first, with the settings and
+    tests of the file; raises `bot_tests_failed`.
     """
     parts, differing = await _read(services, bot, file, text)
     if test:
@@ -110,7 +111,7 @@ class BotDifferences(NamedTuple):
 
 
 async def compare(services: Services, _: Caller, *, bot: Bot, file: str, text: str) -> BotDifferences:
-    """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
+    """Return the changes that `apply` would make. Raises `bot_file_invalid` as `apply` does."""
     after = bot._replace(**(await _read(services, bot, file, text))[1])
     lines = await services.threads.run(lambda: list(unified_diff(_written(bot), _written(after), n=2, lineterm="")), bot.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])

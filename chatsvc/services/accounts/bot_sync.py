@@ -27,7 +27,7 @@ class SyncStep(NamedTuple):
 
 
 class SyncResult(NamedTuple):
-    """The plan, and the tests that failed by the name of their bot."""
+    """The plan, and the failed tests by the name of their bot."""
 
     plan: list[SyncStep]
     failed: list[tuple[str, BotTestOutcome]]
@@ -42,9 +42,10 @@ async def sync(
     prune: bool = False,
     check: bool = False,
 ) -> SyncResult | Unchanged:
-    """Bring an account's bots to what the files say: each with its name (`file`), its `text` and its `knowledge` files.
+    """Change an account's bots to match files. Each has its name (`file`), its `text` and its `knowledge` files.
 
-    All or nothing. With `check` nothing is changed and the bots' tests run. Raises `bot_file_invalid` with the faults of all files.
+    All bots are changed or none. If `check` is true, nothing is changed and the bots' tests run. Raises `bot_file_invalid` with the faults
+    of all files.
     """
     state = await accounts.resolve(services, caller, account)
     wanted = _wanted(services, state, files)
@@ -108,7 +109,7 @@ def _steps(wanted: SyncedBot, change: BotChange) -> list[SyncStep]:
 
 
 async def _failed(services: Services, wanted: SyncedBot, change: BotChange) -> list[BotTestOutcome]:
-    """Return the tests that fail on a bot as the folder would leave it."""
+    """Return the tests that fail for a bot after the planned change."""
     if not bot_tests.tests_of(change.bot):
         return []
     known = await entries.with_files(services.db, change.bot.id, wanted.files or (), [outcome.source for outcome in change.removed])

@@ -33,7 +33,7 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> Bot:
 
 
 def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, Any]:
-    """Check all given settings by their names; "" removes an optional text. Without `tiers` any name of a tier is accepted."""
+    """Check all given settings by their names, and return them. "" removes an optional text. Without `tiers`, any tier is accepted."""
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     faults = refusals.Faults()
     for name, value in settings.items():

@@ -1,4 +1,4 @@
-"""Channels with their secrets, sealed with the master key as JSON and opened; notes of faults and last updates."""
+"""Channels with their secrets, which are JSON sealed with the master key. Also stores faults of channels."""
 
 import json
 import logging
@@ -56,7 +56,7 @@ def opened(key: MasterKey, channel: Channel, sealed: bytes | None, account_id: s
 
 
 class OpenChannels:
-    """The channels of bots, opened, as the store has them. Each visitor's message takes one short read for them."""
+    """The channels of bots with decrypted secrets, read from the store. Each visitor's message needs one short read."""
 
     def __init__(self, db: Database, key: MasterKey, clock: Callable[[], int]) -> None:
         self._db, self._key, self._clock = db, key, clock

@@ -30,10 +30,10 @@ class Snippet(NamedTuple):
 
 
 async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settings: object) -> SetChannel:
-    """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
+    """Set a channel; settings that are not given do not change. A token is checked by a call to the platform, and not stored if refused.
 
-    `settings` are those of _WEB or of the platform; the logo is a picture in base64. Raises Refused for ones that are impossible,
-    missing, or another channel's.
+    `settings` are those of _WEB or of the platform; the logo is a picture in base64. Raises Refused for settings that are invalid or
+    missing, or that belong to another channel.
     """
     _known(channel)
     given = {name: value for name, value in settings.items() if value is not None}

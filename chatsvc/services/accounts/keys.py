@@ -15,7 +15,7 @@ from chatsvc.store import accounts as stored
 async def create(
     services: Services, caller: Caller, *, account: str | None = None, name: str | None = None, expires: str | None = None
 ) -> NewKey:
-    """Create a key. The result holds the secret, which no later call can show."""
+    """Create a key. The result contains the secret, which no later call can show."""
     state = await accounts.resolve(services, caller, account)
     now = services.clock()
     secret = keys.generate()
@@ -47,7 +47,7 @@ async def list_all(
 
 
 async def revoke(services: Services, caller: Caller, *, key: str) -> ListedKey:
-    """Revoke a key for good, from the next request on."""
+    """Revoke a key permanently. It is refused from the next request on."""
     now = services.clock()
     revoked = await stored.revoke_key(services.db, key, caller.scope.accounts, now)
     if revoked is None:

@@ -29,7 +29,7 @@ class ExportPage(NamedTuple):
 
 
 class ImportedWebhook(NamedTuple):
-    """A webhook that got a new signing key, shown this once."""
+    """An imported webhook with its new signing key, which no later call can show."""
 
     bot: str
     signing_key: str
@@ -44,7 +44,10 @@ class ImportedAccount(NamedTuple):
 async def take_out(
     services: Services, caller: Caller, *, account: str, after: Sequence[object] | None = None, with_secrets: bool = False
 ) -> ExportPage:
-    """Export the next records of an account behind `after`; raises Refused. API keys come as digests, other secrets only `with_secrets`."""
+    """Export the next records of an account after the position `after`; raises Refused.
+
+    API keys are exported as digests. Other secrets are exported only if `with_secrets` is true.
+    """
     state = await accounts.resolve(services, caller, account)
     position = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
     records, following = await stored.walk(services.db, state.account.id, position)
@@ -60,7 +63,7 @@ async def take_out(
 
 
 async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAccount:
-    """Begin to import an account from its own record, removing what an earlier attempt left. Raises Refused."""
+    """Begin to import an account from its own record. Remove the records of an earlier, incomplete import. Raises Refused."""
     account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
     if plan is not None and plan not in services.config.plans:
@@ -91,7 +94,7 @@ async def put(services: Services, _: Caller, *, account: str, records: Sequence[
 
 
 def _adapted(services: Services, kind: str, record: Record) -> Record:
-    """Adapt a record: nothing is sent here that the other installation may have sent."""
+    """Adapt an imported record, so that nothing is sent again that the other installation may have sent."""
     if kind == "account":
         raise refusals.import_second_account()
     if kind == "bot" and record["model"] not in services.config.models:
@@ -128,7 +131,7 @@ def _profile(services: Services, stored_profile: str) -> str | None:
 
 
 async def end(services: Services, caller: Caller, *, account: str, complete: bool) -> AccountUsage | ImportedAccount:
-    """Make the imported account visible, or remove its records unless `complete`; raises Refused."""
+    """End an import: make the account visible, or remove its records if `complete` is False. Raises Refused."""
     if not complete:
         await _abandon(services, account)
         return ImportedAccount(account)

@@ -37,7 +37,7 @@ async def _find(services: Services, bot: Bot) -> Webhook:
 
 
 async def put(services: Services, caller: Caller, *, bot: Bot, events: Sequence[str], url: str | None = None) -> Webhook:
-    """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent."""
+    """Set a bot's webhook. A new webhook gets a signing key, which is shown only now. Without `url`, events are stored, not sent."""
     state, plans = await accounts.resolve(services, caller, bot.account_id), with_webhooks(services.config.plans)
     if state.account.plan not in plans:
         raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(plans))
@@ -68,7 +68,7 @@ async def show(services: Services, _: Caller, *, bot: Bot) -> Webhook:
 
 
 async def rotate(services: Services, _: Caller, *, bot: Bot) -> Webhook:
-    """Replace the signing key. The new one is shown this once and signs every later delivery."""
+    """Replace the signing key. The new key is shown only now, and signs every later delivery."""
     key = webhooks.generate_signing_key()
     changed = await stored.rotate(services.db, bot.id, _seal(services, key, bot.id), services.clock())
     if changed is None:
@@ -159,7 +159,10 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 async def resend_failed(
     services: Services, caller: Caller, *, since: str, bot: Bot | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
-    """Send each event again whose latest attempt since then failed. Return a page of the events of one bot or of the caller's scope."""
+    """Send each event again whose latest attempt failed at `since` or later. Return one page of the new attempts.
+
+    The events are those of one bot, or of the caller's scope.
+    """
     failed = await deliveries.failed_since(services.db, caller.scope.accounts, bot.id if bot else None, instant_of(since), after)
     page, left = failed[:limit], len(failed[limit:])
     slots = {bot_id: asyncio.Semaphore(services.webhooks.most(bot_id)) for _, bot_id in page}

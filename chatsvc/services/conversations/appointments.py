@@ -1,4 +1,4 @@
-"""Appointments as the team decides on them: moved, confirmed, canceled, added; and what the customer is told of it."""
+"""Decisions of the team on appointments: move, confirm, cancel and add them, and notify the customer."""
 
 import uuid
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ async def set_appointment(
     """Change status, day and time of an appointment, or the note and assignee that it shares with its request. See set_request.
 
     The customer is notified of a new status or time, with `text` or the usual sentence, unless `tell` is "off". If `tell` is "on" and the
-    customer cannot be notified, nothing is changed; with neither value the appointment is changed all the same.
+    customer cannot be notified, nothing is changed. Without `tell`, the appointment is changed even if the customer cannot be notified.
     """
     moves = date is not None or time is not None
     change = CaptureChange()
@@ -70,7 +70,7 @@ async def set_request(
     note: str | None = None,
     assignee: str | None = None,
 ) -> Request:
-    """Change a request's `status`, `note` or `assignee` (an e-mail address); its appointment gets the status that goes with it."""
+    """Change a request's `status`, `note` or `assignee` (an e-mail address). Its appointment gets the corresponding status."""
     change = await captures.checked(services, caller, "request", request, status, note, assignee)
     item = await inbox.find(services.db, caller.scope.accounts, request)
     if item is None or item.request.id != request:
@@ -90,7 +90,7 @@ async def set_request(
 async def decide(
     services: Services, caller: Caller, *, request: str, accept: bool, tell: str | None = None, text: str | None = None
 ) -> InboxItem:
-    """Accept or refuse the change of a confirmed appointment that waits; the customer is told. Raises Refused."""
+    """Accept or refuse the pending change of a confirmed appointment, and notify the customer. Raises Refused."""
     item = await find(services, caller, record=request)
     bot = await bots.resolve(services, caller, item.bot_id)
     announcement = await _announcement(services, caller, bot, item, tell, text)
@@ -126,7 +126,10 @@ async def _announcement(
 
 
 def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | None, own: str = "") -> str:
-    """Return what the customer is told of a decision, in `own` words or the bot's. `{when}` stays open without an appointment."""
+    """Return the message to the customer about a decision: the text `own`, or else the bot's sentence.
+
+    Without an appointment, the placeholder `{when}` is not replaced.
+    """
     when = "{when}"
     if appointment is not None:
         when = times.in_words(date.fromisoformat(appointment.date), time.fromisoformat(appointment.time), language)
@@ -134,7 +137,7 @@ def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | 
 
 
 async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem]) -> dict[str, dict[str, str]]:
-    """Return what the customers would be told of each decision on these items, by the ids of their requests."""
+    """Return the messages that customers would get for each decision on these items, by the ids of the requests."""
     sentences = {}
     for item in items:
         if item.appointment is None or item.appointment.status == "done":
@@ -148,7 +151,7 @@ async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxIte
 
 
 def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None, clock: str | None) -> AppointmentMove | None:
-    """Read the day and time that the team gives, or return None if they are those of the appointment. Raise Refused."""
+    """Parse the day and time that the team gives. Return None if the appointment has them already. Raise Refused."""
     try:
         date_ = date.fromisoformat(day if day is not None else old.date if old else "")
     except ValueError:

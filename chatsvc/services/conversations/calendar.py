@@ -1,4 +1,4 @@
-"""Appointments for calendar programs (iCalendar): a bot's feed, at an address that holds a token, and invitations of customers."""
+"""Appointments for calendar programs (iCalendar): a bot's feed, whose address contains a token, and invitations of customers."""
 
 from __future__ import annotations
 

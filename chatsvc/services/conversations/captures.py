@@ -137,7 +137,7 @@ async def list_appointments(
 
 
 async def assignees(services: Services, caller: Caller, *, account: str | None = None) -> list[Operator]:
-    """List the operators who may be put in charge of an account's requests and conversations: those who may work on them."""
+    """List the operators to whom an account's requests and conversations may be assigned."""
     state = await accounts.resolve(services, caller, account)
     listed = await operators.page(services.db, [state.account.id], MOST_ASSIGNEES)
     return [operator for operator in listed if (operator.scope.role(state.account.id) or Role.READER) >= Role.EDITOR]

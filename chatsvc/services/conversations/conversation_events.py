@@ -1,4 +1,7 @@
-"""News of conversations, told to other processes too: wakes waiting callers, and remembers for a while who reads and types."""
+"""Events of conversations, which are sent to other processes too. They wake waiting callers.
+
+This module also stores for some seconds who reads and who types.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -45,10 +48,10 @@ class ExpiringMarks:
 
 
 class ConversationEvents:
-    """Waiters, typing marks and readers by conversation (bot, channel, user). All are bounded by the open widgets and pages.
+    """Waiting callers, typing marks and readers by conversation. Their number is bounded by the open widgets and pages.
 
-    `typing` and `reading` tell who types and who reads; `type` and `read` mark them. `closed` is set when the service stops; then nobody
-    waits any more. `observers` are called at each change.
+    `typing` and `reading` contain who types and who reads; `type` and `read` set these marks. `closed` is set when the service stops; then
+    no caller waits any more. `observers` are called at each change.
     """
 
     def __init__(self, notices: ProcessNotices | None = None) -> None:
@@ -74,7 +77,7 @@ class ConversationEvents:
             self._notices.listen(hear, self._wake_all)
 
     def _note(self, kind: str, conversation: ConversationKey, who: str = "") -> bool:
-        """Note an event of this or another process. Return False if the other processes know it already."""
+        """Apply an event of this or another process. Return False if the other processes know it already."""
         if kind == NEWS:
             self._wake(conversation)
         elif kind == READING:

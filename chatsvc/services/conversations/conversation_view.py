@@ -35,7 +35,10 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with entries, decision and confidence of its search. `mail` carried it to a visitor who had gone."""
+    """A message with entries, decision and confidence of its search.
+
+    `mail` is the state of the mail that sent it to a visitor who had left, or None.
+    """
 
     message: Message
     mail: MailState | None

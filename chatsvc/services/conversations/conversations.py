@@ -77,7 +77,8 @@ async def list_all(
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first. `_filter` describes the other filters.
 
-    `handling` is "waiting" or "operator". `missed` selects those to which nobody came in time. A page may be short although more follow.
+    `handling` is "waiting" or "operator". `missed` selects conversations that no operator took in time. A page may be short although more
+    follow.
     """
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
@@ -120,7 +121,7 @@ async def _filter(
 
 
 class TeamThread(NamedTuple):
-    """A conversation with its newest messages. `mails` are those that carried answers; `phone` is the visitor's on a platform."""
+    """A conversation with its newest messages. `mails` are the mails that sent answers; `phone` is the visitor's number on a platform."""
 
     conversation: Conversation
     messages: list[Message]
@@ -223,7 +224,7 @@ async def export_rows(services: Services, caller: Caller, **filters: Any) -> Asy
 
 
 async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term]) -> dict[int, tuple[str, str, str]]:
-    """Find the newest words of conversations (their numbers) that begin with a term, with some words around."""
+    """Find in each conversation (by number) the newest word that begins with a search term. Return it with some words around it."""
     texts = await conversation_team.recent_texts(services.db, numbers)
     wanted = [term.word for term in terms]
     hits: dict[int, tuple[str, str, str]] = {}

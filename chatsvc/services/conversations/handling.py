@@ -22,7 +22,7 @@ _BATCH = 100  # overdue conversations returned at a time
 
 
 async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
-    """Take a conversation over, for the caller or the operator `email`. Another operator's is taken only if `yes` is true."""
+    """Take a conversation over, for the caller or the operator `email`. If another operator has it, `yes` must be true."""
     handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account, email)
     return _changed(services, await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), yes=yes))
 
@@ -32,7 +32,7 @@ async def reply(
 ) -> OperatorMessage:
     """Write a message to the visitor, which takes the conversation unless `takes` is False.
 
-    A local user writes in the name of the operator who has it. `key` is the digest that recognises a message which may come again; raises
+    A local user writes in the name of the operator who has it. `key` is a digest by which a repeated message is recognised; raises
     AlreadyWritten.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
@@ -95,7 +95,7 @@ async def _notice(services: Services, bot: Bot, conversation: Conversation, last
 
 
 async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, last_words: str) -> NoticeSentence:
-    """Begin a request as the knowledge engine does. Another engine goes on from the sentence alone."""
+    """Return the sentence with which the knowledge engine begins a request. The dialogue is stored only if the bot uses that engine."""
     from chatsvc.engines import Turn
     from chatsvc.engines.knowledge import dialogue as engine
 
@@ -121,7 +121,10 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
 
 
 async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
-    """Return the operator `email`, or the caller, as the handler of a conversation. Visitors see the name, or else the account's."""
+    """Return the operator `email`, or the caller, as the handler of a conversation.
+
+    Visitors see the handler's name, or without one the account's name.
+    """
     actor = caller.actor
     if email is None:
         if actor.kind != "operator":
@@ -163,7 +166,7 @@ async def writable_until(services: Services, conversation: Conversation) -> int 
 
 
 def _changed(services: Services, conversation: Conversation) -> Conversation:
-    """Wake those who wait for a conversation that has changed, and return it."""
+    """Wake the callers that wait for a changed conversation, and return the conversation."""
     services.events.stop_typing(conversation.key, "operator")
     services.events.notify(conversation.key)
     return conversation

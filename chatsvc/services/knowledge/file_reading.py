@@ -137,7 +137,7 @@ def _fault(code: str) -> dict[str, Any]:
 
 
 def _with_languages(result: dict[str, Any]) -> dict[str, Any]:
-    """Detect the languages of entries for which the file names none: an English file is no Turkish one in a Turkish bot."""
+    """Detect the language of each entry for which the file declares none: a file for a Turkish bot may be in English."""
     if result.get("assumed"):
         from chatsvc.language.language_detection import guess
 

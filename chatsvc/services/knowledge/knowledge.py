@@ -142,7 +142,10 @@ async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, ed
 
 
 def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
-    """Return an entry without an id from texts, checked like those of a file. Raises `entry_invalid`: a fault's line numbers a phrasing."""
+    """Return an entry without an id from texts, which are checked like a file. Raises `entry_invalid`.
+
+    The `line` of a fault is the number of the phrasing.
+    """
     from chatsvc.language.language_detection import guess
 
     gathering = Gathering("")

@@ -1,4 +1,4 @@
-"""Answers stored messages in the background, a limited number at once. Settles turns that the end of a process interrupted."""
+"""Answers stored messages in the background, a limited number at once. Also settles turns that were interrupted."""
 
 import asyncio
 import logging
@@ -23,9 +23,9 @@ PAUSE_S = 0.02  # of a bot after each turn: visitors who write meanwhile come fi
 
 
 class ChannelAnswers:
-    """Turns in the background. At most `limits.max_in_flight` run at a time, half of them for an account.
+    """Turns in the background. At most `limits.max_in_flight` run at a time, and at most half of them for one account.
 
-    More wait here without their deadline having begun; the end of the process leaves them in the store, which settles them at its start.
+    Other turns wait here, and their deadline has not begun yet. If the process ends, they are settled when it starts again.
     """
 
     def __init__(self, services: Services) -> None:

@@ -40,7 +40,10 @@ class _ChannelTurn(NamedTuple):
 
 
 async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessage | None]:
-    """Store visitors' messages and return them, also those stored before; an erased one is None. Raises TooManyConversations."""
+    """Store visitors' messages, and return the stored messages in the same order. Raises TooManyConversations.
+
+    A message that was stored before is returned too. It is None if it was erased meanwhile.
+    """
     messages = await stored.store(services.db, list(arrived)) if arrived else []
     for message in filter(None, messages):
         services.events.stop_typing(message.conversation, "visitor")
@@ -127,7 +130,7 @@ def _calls_a_person(turn: _ChannelTurn) -> bool:
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
-    """Send the reply of the bot's engine, which is charged, or else an uncharged sentence. `before` is put before either."""
+    """Send the reply of the bot's engine, which is charged, or else an uncharged sentence. `before` is a text before the reply."""
     services, bot, message = turn.services, turn.bot, turn.message
     sent, delivery = SendMessage(bot.id, message.text, message.user_id), first_delivery(message.channel, "assistant")
     reply_turn = MessageTurn(
@@ -168,7 +171,7 @@ async def _write(turn: _ChannelTurn, notice: NoticeSentence | None, handling: st
 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, last_words: str, key: str) -> str:
-    """Return one of the bot's sentences in the language of a conversation. `last_words` are the visitor's."""
+    """Return one of the bot's sentences in the language of a conversation. `last_words` is the visitor's last message."""
     return catalogue.of_bot(bot, await spoken(services, bot, conversation, last_words))(key)
 
 

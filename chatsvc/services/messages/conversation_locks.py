@@ -1,4 +1,4 @@
-"""Locks of conversations, allowance and requests by Idempotency-Key: in memory, or of several processes in store/open_turns.py."""
+"""Locks of conversations, reserved messages and Idempotency-Keys. With several processes they are in store/open_turns.py."""
 
 import asyncio
 import hashlib
@@ -91,10 +91,10 @@ class ConversationLocks:
         await background.cancel(*self._ending, after_s=END_S)
 
     async def reserve(self, allowance: Allowance, turn: NewTurn, conversation: ConversationKey | None = None) -> HeldMessage | None:
-        """Reserve one message of an allowance for a turn; return None if none is left. The caller must `release` what it gets.
+        """Reserve one message of an allowance for a turn. Return None if none is left. The caller must `release` the message.
 
-        `conversation` is the one whose lock the turn will wait for, or None if it is locked already or new. With several processes it
-        raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone.
+        `conversation` is the one whose lock the turn will wait for, or None if it is locked already or new. With several processes this
+        raises OpenElsewhere, StoreUnavailable, and `account_not_found` for a deleted account.
         """
         if self._db is None:
             return allowance.reserve(turn.month or "")
@@ -121,7 +121,7 @@ class ConversationLocks:
             await background.wait(changed, LOOK_EVERY_S)
 
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
-        """Return a reserved message to its allowance, unless it was charged. `problem` is the outcome for those who joined the turn."""
+        """Return a reserved message to its allowance, unless it was charged. Requests that wait for the turn raise `problem`."""
         was_open = held.is_open
         held.close()
         if was_open and held.turn is not None:
@@ -176,7 +176,7 @@ class ConversationLocks:
             await background.wait(changed, LOOK_EVERY_S)
 
     async def _end(self, number: int, outcome: str | None = None) -> None:
-        """End a turn, even if the caller is cancelled. If the store cannot write, the write is repeated, and nobody waits for long."""
+        """End a turn, even if the caller is cancelled. If the store cannot write, the write is repeated in the background."""
 
         async def end() -> None:
             if self._db is not None and await stored.end(self._db, number, self._clock(), outcome):

@@ -67,8 +67,8 @@ async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) 
 class MessageTurn:
     """A message of an account to a bot, from its acceptance to its record. The methods are called in their order.
 
-    `begins` is true for the first of its conversation. `page_host` is the host of the page where the chat happens. `stored` is its number
-    in the store, if its channel has stored it before. `delivery` is the delivery state of the reply at its beginning, or None on the
+    `begins` is true for the first message of a conversation. `page_host` is the host of the page with the chat. `stored` is the message's
+    number in the store, if its channel has stored it before. `delivery` is the delivery state of the reply at its beginning, or None on the
     interface. `idempotency` is the Idempotency-Key with the digest of the fields that came with it.
     """
 
@@ -110,7 +110,10 @@ class MessageTurn:
         self.held = held
 
     async def ask(self) -> Reply:
-        """Ask for the reply; raises EngineError. Words without an answer are context of the next turn, in memory alone."""
+        """Ask the engine for the reply; raises EngineError.
+
+        If the engine gives no answer, a message that is not stored is remembered, in memory only, as context of the next turn.
+        """
         services, bot, history = self.services, self.bot, conversations.NO_HISTORY
         tier = services.config.models.get(bot.model)
         if tier is None:

@@ -43,7 +43,7 @@ class PlatformSender(Protocol):
 
 
 def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
-    """Return the digest by which a sent message is found again. `platform_id` is what its sender returned."""
+    """Return the digest by which a sent message is found again. `platform_id` is the id that `PlatformSender.send` has returned."""
     return digest_of(bot_id, channel, f"sent {platform_id}")
 
 

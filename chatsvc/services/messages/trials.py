@@ -1,6 +1,6 @@
-"""Trials: conversations of the team with a bot, neither stored nor charged. Memory has what the store has of a real one.
+"""Trials: conversations of the team with a bot, which are neither stored nor charged. Their state is in memory only.
 
-What a model costs for them is counted apart from visitors' messages.
+The cost of a model for trials is counted separately from visitors' messages.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Trial:
 
 
 class Trials:
-    """The trials of a process, the least recently used evicted first."""
+    """The trials of a process. The least recently used trial is evicted first."""
 
     def __init__(self, _: Services) -> None:
         self._trials: dict[str, Trial] = {}
@@ -119,7 +119,7 @@ async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None 
 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[TrialTurn, Usage]:
-    """Ask for a reply as a visitor's message does, and note it in the trial."""
+    """Ask the engine for a reply as for a visitor's message, and add the turn to the trial."""
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
     search = await services.offload(lambda: index.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""

@@ -23,7 +23,7 @@ _BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
 
 class MailAddress(NamedTuple):
-    """Address to which answers are mailed. `refusal` says why none is mailed now: domain.mails.STOPPED, DAILY_LIMIT or None."""
+    """Address to which answers are mailed. `refusal` is why none is mailed now (domain.mails.STOPPED or DAILY_LIMIT), or None."""
 
     address: str
     refusal: str | None

@@ -1,4 +1,4 @@
-"""Visits by the web widget: tokens, opening, messages sent and read, waiting, thumbs, and limits; a visitor's stop of mails."""
+"""Requests of the web widget: open it, send and read messages, wait for news, rate replies and stop mails; with their limits."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """The greeting, suggested questions and wishes that a widget shows. `closed` says when the team is back, or is empty if it is there."""
+    """The greeting, suggested questions and wishes that a widget shows.
+
+    `closed` is a sentence on when the team is back, or empty while the team is available.
+    """
 
     greeting: str
     suggestions: list[str]
@@ -102,7 +105,7 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
 
 
 class WebVisits:
-    """Visits of all bots, with the counts of the limits and the held reads in memory."""
+    """Requests of all widgets. The counts for the limits, and of the reads that wait for news, are in memory."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -139,8 +142,8 @@ class WebVisits:
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
         """Read the newest messages of a conversation, or those between two ids. Return None if there is no conversation.
 
-        Messages of an operator count as delivered once a later call names them, or a newer message, as the last that it has: a visitor
-        who has closed the page meanwhile has not read them. `types`: the visitor is typing.
+        An operator's message counts as delivered when a later call has its id, or that of a newer message, as `after`: a visitor who has
+        closed the page meanwhile has not read it. `types` is true while the visitor types.
         """
         services, key = self.services, widget.conversation(user_id)
         news = await stored.news(services.db, key, after, MOST_MESSAGES, before)
@@ -166,12 +169,15 @@ class WebVisits:
         return {message_id: page for message_id, page in pages.items() if page}
 
     def may_hold(self, widget: Widget, user_id: str, address: str) -> bool:
-        """Return whether one more read of a visitor at an address may be held."""
+        """Return whether one more read of a visitor at an address may wait for news."""
         held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
     async def wait(self, widget: Widget, user_id: str, address: str, after: str, known: str, *, types: bool) -> WidgetNews | None:
-        """Read, and wait while nothing is new and the widget shows the `known` state, if `may_hold`."""
+        """Read the messages after `after`. If there is no news, wait for it some seconds, unless too many reads wait.
+
+        A message is news, and so is a state other than `known`, the state that the widget shows.
+        """
         holders = key, _ = widget.conversation(user_id), address
         if types:
             # Before the waiter stands: the mark is news for the team, not for this visitor.
@@ -193,7 +199,7 @@ class WebVisits:
         return await self.read(widget, user_id, after)
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
-        """Send no more mails with answers to an address."""
+        """Store that an address gets no more mails with answers. `digest` is the digest of the address."""
         await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
 
     async def note_refused(self, widget: Widget, site: str) -> None:

@@ -133,7 +133,7 @@ def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Bac
 
 @contextmanager
 def _locked(folder: Folder) -> Iterator[None]:
-    """Hold the data folder. Raises Refused while a process works in it, and StoreUnavailable."""
+    """Hold the lock of the data folder during a `with` block. Raises Refused while a process uses it, and StoreUnavailable."""
     try:
         with folder.locked():
             yield
@@ -195,7 +195,10 @@ def _fill(
 
 
 def _key_of(examined: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
-    """Return the master key of the backup's secrets. Raises Refused if it is missing or the backup is not authenticated."""
+    """Return the master key of the backup's secrets. Raises Refused if the key is missing, or differs from the configured key.
+
+    It also raises Refused if the backup is not authenticated.
+    """
     known = [key for key in (present, given, examined.master_key) if key is not None]
     try:
         key = MasterKey(*known).of(examined.check).in_force if known and examined.authenticated else None
@@ -217,7 +220,7 @@ def _ending(folder: Folder, now: int) -> str:
 
 
 def _set_aside(folder: Folder, examined: Backup, ending: str) -> Path | None:
-    """Give the present database a second name, which remains when it is replaced. Raises Refused if it is newer than the backup."""
+    """Give the present database a second name, under which it remains. Raises Refused if it is newer than the backup."""
     database = folder.database
     if not database.exists():
         if database.with_name(f"{database.name}-wal").exists():

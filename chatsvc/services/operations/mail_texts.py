@@ -51,7 +51,7 @@ def _language(mail: OutgoingMail) -> str:
 
 
 def _detail(detail: NoticeDetail, language: str) -> str:
-    """Write a cause of a notice: who it is, when, with which bot, and the words as a quotation."""
+    """Return the text of a notice's cause: the visitor, the wished time, the bot, and the visitor's words as a quotation."""
     facts = [plain(detail.name or _text(language, "nameless"))]
     if detail.date and detail.time:
         facts.append(times.in_words(date.fromisoformat(detail.date), time.fromisoformat(detail.time), language))

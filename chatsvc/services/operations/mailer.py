@@ -1,7 +1,7 @@
 """Delivery of queued mails and test mails by the configured SMTP server, one after the other over one connection.
 
-A mail is marked in the store right before its message is written, so that none is sent twice: after a break behind that point nobody
-knows whether the server took it, and it is `unknown`. Everything before is tried again, with growing pauses, for a day.
+A mail is marked in the store right before its message is written, so that none is sent twice. If the connection breaks after that, the
+server may have accepted the mail, and its state is `unknown`. Earlier failures are retried for a day, with growing pauses.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Mailer:
         return sent
 
     async def close(self) -> None:
-        """Finish the mail under way; send no other."""
+        """Finish the mail that is being sent, and send no other."""
         self.stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_S), self._sending:

@@ -1,4 +1,4 @@
-"""Processes over one store: names, lists and renews them, takes over what dead ones left."""
+"""Processes that share a store: names and lists them, renews their leases, and takes over the work of dead processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def new_node(now: int) -> ServiceNode:
-    """Return the record of this process, with a new name that begins with its machine's. It has no address yet."""
+    """Return the record of this process. Its new id begins with the machine's name. It has no address yet."""
     return ServiceNode(f"{os.uname().nodename}-{secrets.token_hex(3)}", now, "", __version__)
 
 
@@ -44,7 +44,7 @@ async def find_all(services: Services) -> list[ServiceNode]:
 
 
 class Presence:
-    """Presence of a process that works alone: nobody else sees it."""
+    """Presence of a single process, which no other process has to see."""
 
     async def serve(self, node: ServiceNode) -> None:
         """Take over the work of processes that die from now on. `node` is this process, with the address on which it listens."""
@@ -56,7 +56,7 @@ class Presence:
 class NodeBeat:
     """Renews the lease of one of several processes.
 
-    `take_over` is called after it has removed others that had died. It removes nobody if `take_over` is None.
+    `take_over` is called after dead processes were removed. If `take_over` is None, no process is removed.
     """
 
     def __init__(self, db: Database, node: ServiceNode) -> None:
@@ -69,7 +69,7 @@ class NodeBeat:
         self._task = background.run("list of processes", self._beat, stored.BEAT_S)
 
     async def show(self, node: ServiceNode) -> None:
-        """Show the others the address on which this process listens."""
+        """Publish the address on which this process listens, for the other processes."""
         self.node = node
         await self._beat()
 
@@ -96,13 +96,13 @@ class NodeBeat:
 
 
 class Leases:
-    """The leases of a process. One that works alone holds all; one of several frees those that it held when it ends."""
+    """The leases of a process. A single process holds all leases. If there are several, a process that ends frees its leases."""
 
     def __init__(self, db: Database | None = None) -> None:
         self._db = db
 
     async def hold(self, name: str) -> bool:
-        """Take a free lease, or keep an own one. Return False if another process holds it. Raises StoreUnavailable."""
+        """Take a free lease, or renew this process's own lease. Return False if another process holds it. Raises StoreUnavailable."""
         return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
 
     def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:

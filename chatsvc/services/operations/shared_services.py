@@ -1,4 +1,4 @@
-"""Presence of one of several processes over one store, and what it takes over from those that have died."""
+"""Presence of one of several processes over one store. It takes over the work of processes that have died."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEFT_S = 10.0
 
 
 class SharedPresence(Presence):
-    """Presence of one of several processes: it renews its lease, hears the others, and takes over what they leave."""
+    """Presence of one of several processes: it renews its lease, receives notices, and takes over the work of dead processes."""
 
     def __init__(self, services: Services, node: ServiceNode, replaced: asyncio.Event) -> None:
         """Prepare the presence. `replaced` is set when this process has to end."""
@@ -48,7 +48,7 @@ class SharedPresence(Presence):
         ]
 
     async def _take_over(self) -> None:
-        """Take over what dead processes left: mails, messages, webhooks, polls, and turns without a reply."""
+        """Take over the work of dead processes: mails, messages, webhooks, polls, and turns without a reply."""
         services = self._services
         for changed in services.channels.observers:
             changed("")
@@ -64,7 +64,7 @@ class SharedPresence(Presence):
         await channel_answers.settle_all(services, at_least_s=services.config.anthropic.timeout_s + LEFT_S)
 
     async def _check_key(self) -> None:
-        """End this process if the store has another master key by now."""
+        """End this process if another process has changed the master key of the store."""
         try:
             self._services.secret.of(await facts.check(self._services.db))
         except OtherMasterKey as fault:

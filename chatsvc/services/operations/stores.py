@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def master_key_of(config: Config, folder: Folder) -> MasterKey:
-    """Return the master key; raises StoreUnavailable. With PostgreSQL the processes share one, so that none makes it."""
+    """Return the master key; raises StoreUnavailable. With PostgreSQL all processes share a key, so it is never created here."""
     if config.store is not None and config.given_master_key is None:
         raise StoreUnavailable(
             "store.url needs a master key that all processes share: write one into a file (openssl rand -hex 32) and name it with"

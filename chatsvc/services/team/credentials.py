@@ -42,7 +42,7 @@ async def begin_attempt(services: Services, email: str, client: str, *, is_known
 
 
 async def confirm_password(services: Services, signed_in: SignedIn, password: str) -> str:
-    """Ask for the operator's password again; return its hash. Raises `password_wrong` and `too_many_attempts`."""
+    """Verify the password of a signed-in operator again, and return its hash. Raises `password_wrong` and `too_many_attempts`."""
     attempt = await begin_attempt(services, signed_in.operator.email, signed_in.session.id, is_known=True)
     held = await stored.credentials(services.db, signed_in.operator.id)
     right = await is_right(services, attempt, password, held.password if held else None)
@@ -53,7 +53,7 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
 
 
 async def is_right(services: Services, attempt: SignInAttempt, password: str, hashed: str | None) -> bool:
-    """Compare a password with its hash. An attempt for which there was no turn is withdrawn. Raises `too_many_attempts`."""
+    """Compare a password with its hash. Raises `too_many_attempts` while many others wait; the attempt is then not counted."""
     text = passwords.normalised(password[: 4 * passwords.MOST])
     try:
         # Without a hash it takes as long.
@@ -117,7 +117,7 @@ class OfferedSecret(NamedTuple):
 async def enable_totp(services: Services, caller: Caller, *, password: str) -> OfferedSecret:
     """Offer the operator a new secret; raises `second_factor_on`, `password_wrong`, `too_many_attempts` and `session_needed`.
 
-    Asks for the password: with a session that was left open, a stranger could else lock the operator out.
+    The password is required: without it, a stranger with access to an open session could lock the operator out.
     """
     signed_in = await own(services, caller)
     operator = signed_in.operator

@@ -218,7 +218,7 @@ def _check_administers(caller: Caller, operation: str, *, needed: bool) -> None:
 
 
 def _shown(caller: Caller, operator: Operator) -> Operator:
-    """Leave out the roles in accounts that the caller does not see."""
+    """Return an operator without the roles in accounts that the caller may not see."""
     roles = {account_id: role for account_id, role in operator.roles.items() if caller.scope.includes(account_id)}
     return operator._replace(roles=roles)
 
@@ -233,7 +233,7 @@ def _new_link(services: Services) -> tuple[str, SetupLink]:
 async def create_first(services: Services, caller: Caller, *, operator: str | None = None) -> FirstRecords:
     """Create an account, a bot and an API key, unless there is an account. `operator` is the e-mail address of an administrator.
 
-    An operator who exists already stays as he or she is, without a new set-up link.
+    An existing operator is not changed and gets no new set-up link.
     """
     administrator = None
     if operator is not None:

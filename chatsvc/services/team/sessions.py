@@ -1,7 +1,8 @@
 """Sessions of the dashboard: sign in and out, set-up links and passwords.
 
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
-A secret that a page shows once is sealed into a cookie, which any process opens, once: the session's row has its digest until then.
+A secret that a page shows once is sealed into a cookie. Any process can open the cookie, but only once: the session's row contains the
+digest of its token until then.
 """
 
 import base64
@@ -177,7 +178,7 @@ def caller_of(signed_in: SignedIn) -> Caller:
 
 
 async def choose_account(services: Services, signed_in: SignedIn, account: str) -> None:
-    """Keep the account that the operator has chosen in the session; raises `account_not_found`."""
+    """Store the account that the operator has chosen, in the session. Raises `account_not_found`."""
     if not caller_of(signed_in).scope.includes(account) or await services.account_cache.account(account) is None:
         raise refusals.account_not_found(account=account)
     if account != signed_in.session.account_id:
@@ -197,7 +198,7 @@ def _is_known(held: Credentials | None, address: str) -> bool:
 
 
 def _typed_email(text: str) -> str:
-    """Return the e-mail address in its stored form, or for an invalid one a text that matches no operator."""
+    """Return the e-mail address in its stored form. For an invalid address, return a text that matches no operator."""
     try:
         return operators.normalised_email(text)
     except Refused:
@@ -234,7 +235,7 @@ async def seal_to_show(services: Services, session_id: str, content: Mapping[str
 
 
 async def take_to_show(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
-    """Decrypt content and use it up. Return None if it belongs to another session, was shown before, has expired or was changed."""
+    """Decrypt content that is shown only once. Return None if it was shown before, has expired, was changed, or is another session's."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         sealed_content = json.loads(sealing.unseal(services.secret, _SHOWN_ONCE, sealed, f"{_SHOWN_ONCE} {session_id}"))

@@ -45,7 +45,7 @@ class Step(NamedTuple):
 class IncompleteBot(NamedTuple):
     """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours".
 
-    `offers` is what its knowledge says of them.
+    `offers` has the values that the bot's knowledge contains for them.
     """
 
     bot: Bot
@@ -73,7 +73,7 @@ class Today(NamedTuple):
 
 
 async def show(services: Services, caller: Caller, *, account: str | None = None, offers: bool = False) -> Today:
-    """Show what waits in an account; raises Refused. With `offers`, look up in the knowledge what the settings of bots lack."""
+    """Show the open work of an account; raises Refused. If `offers` is true, search the knowledge for missing settings of bots."""
     state = await accounts.resolve(services, caller, account)
     account_id, now = state.account.id, services.clock()
     new = await inbox.page(services.db, [account_id], InboxFilter(status="new", urgent_first=True), 2 * SHOWN)
@@ -103,7 +103,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
 
 
 async def _offers(services: Services, bot: Bot) -> dict[str, str]:
-    """Return what the bot's knowledge has for each setting that the bot lacks."""
+    """Return the values that the bot's knowledge contains for settings that the bot lacks."""
     entries = await knowledge.entries(services.db, bot.id)
     findings = await services.offload(lambda: list(knowledge_findings.findings(bot, entries)))
     return {finding.kind.removesuffix("_missing"): str(finding.facts["value"]) for finding in findings if finding.facts}

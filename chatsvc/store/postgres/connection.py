@@ -55,9 +55,9 @@ class PostgresTarget(NamedTuple):
 
 
 def target(parameters: Mapping[str, str], password: str | None, authorities: str | None = None) -> PostgresTarget:
-    """Complete the parameters of an address. Connections to other machines are encrypted and verified unless `sslmode` says else.
+    """Complete the parameters of an address. By default, connections to other machines are encrypted and the server is verified.
 
-    authorities: the file of the system's root certificates, for an address that names none.
+    `sslmode` overrides this. `authorities` is the file of the system's root certificates, used if the address names none.
     """
     hosts, port = parameters["host"].split(","), parameters.get("port", "5432")
     is_local = all(host.startswith("/") or host in _LOCAL for host in hosts)
@@ -106,7 +106,7 @@ class _Number(Loader):
 
 
 class _PipelineCursor(psycopg.RawCursor[tuple[Any, ...]]):
-    """A Cursor. In a pipeline it waits for its statement where its rows are first asked for."""
+    """A Cursor. In a pipeline it waits for the result of its statement only when the rows are first read."""
 
     @property
     def rowcount(self) -> int:
@@ -118,7 +118,7 @@ class _PipelineCursor(psycopg.RawCursor[tuple[Any, ...]]):
 
 
 class PostgresConnection:
-    """A connection that takes the store's SQL. Transactions begin and end where its users say so."""
+    """A connection that executes the store's SQL. Its users begin and end the transactions."""
 
     def __init__(self, driver: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.driver = driver
@@ -133,9 +133,9 @@ class PostgresConnection:
 
     @contextmanager
     def pipeline(self) -> Iterator[None]:
-        """Send the statements of the block together; their faults are raised where a result is needed, or in the end.
+        """Send the statements of a `with` block together. Errors are raised when a result is needed, or at the end of the block.
 
-        A block within another one is part of it.
+        A nested block joins the outer block.
         """
         if self.driver.info.pipeline_status:
             yield
@@ -161,25 +161,25 @@ class PostgresConnection:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the connection still stands."""
+        """Whether the connection is still usable."""
         return not self.driver.closed
 
     def close_if_cut(self) -> None:
-        """Close the connection if there is something to read: a server writes to an idle session only when it ends it."""
+        """Close the connection if the server has sent data: it writes to an idle session only to end the session."""
         poll = select.poll()
         poll.register(self.driver.fileno(), select.POLLIN)
         if poll.poll(0):
             self.close()
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self.driver.close()
 
 
 def arguments(
     address: PostgresTarget, *, writes: bool = True, name: str = "chatsvc", within_s: int = CONNECT_S, statement_s: int = 0
 ) -> dict[str, Any]:
-    """Return the arguments of a connection. `statement_s`: after this its statements end; 0: never. Raises StoreUnavailable."""
+    """Return the arguments of psycopg.connect. `statement_s` limits each statement, in seconds; 0 is no limit. Raises StoreUnavailable."""
     if "PGSERVICE" in os.environ:
         raise StoreUnavailable(f"{address.name}: libpq would read another address from PGSERVICE; unset that variable")
     # Of parameters that libpq would take from the process's environment its defaults are given: the address alone says where the store is.
@@ -191,7 +191,7 @@ def arguments(
 
 
 def connect(address: PostgresTarget, *, writes: bool, **more: Any) -> PostgresConnection:
-    """Open a connection, see `arguments`; raises StoreUnavailable."""
+    """Open a connection; raises StoreUnavailable. `arguments` describes the parameters."""
     try:
         driver = psycopg.connect(**arguments(address, writes=writes, **more), cursor_factory=_PipelineCursor)
         driver.prepared_max = MOST_PREPARED
@@ -220,7 +220,7 @@ def connect(address: PostgresTarget, *, writes: bool, **more: Any) -> PostgresCo
 
 @contextmanager
 def connected(address: PostgresTarget, *, writes: bool = False, **more: Any) -> Iterator[PostgresConnection]:
-    """Open a connection for a block. Raises StoreUnavailable, also for what the server refuses in the block."""
+    """Open a connection for a `with` block. Raises StoreUnavailable, also if the server refuses a statement in the block."""
     connection = connect(address, writes=writes, **more)
     try:
         yield connection
@@ -231,7 +231,7 @@ def connected(address: PostgresTarget, *, writes: bool = False, **more: Any) -> 
 
 
 def outage(fault: psycopg.Error, address: PostgresTarget) -> StoreUnavailable:
-    """Make a StoreUnavailable with one line. What PostgreSQL says may contain the host and the user, never the password."""
+    """Convert an error to a StoreUnavailable with a text of one line. PostgreSQL's text may contain host and user, never the password."""
     message = fault.diag.message_primary or str(fault)
     return StoreUnavailable(f"{address.name}: {' '.join(message.split())}")
 

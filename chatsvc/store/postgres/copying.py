@@ -1,4 +1,4 @@
-"""PostgreSQL as the target of a copy, or as a source read at one instant.
+"""PostgreSQL as the target of a copy, or as a source of which a snapshot is read.
 
 `fill` takes the rows of another store in one transaction; `write_to` writes a database into a file, for backups. While a copy is under way,
 and after one that was interrupted, the empty database has no schema version, so that no service opens it.
@@ -27,9 +27,9 @@ _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 def fill(
     address: PostgresTarget, source: Connection, numbers: Mapping[str, int], report: Report, record: Callable[[Connection], object]
 ) -> list[TableDigest]:
-    """Copy all rows into an empty database in which no process works, and compare both. Raises Refused, StoreUnavailable and SchemaTooNew.
+    """Copy all rows into an empty, unused database, and compare both. Raises Refused, StoreUnavailable and SchemaTooNew.
 
-    numbers: the last number of each table. record: writes the audit record in the same transaction.
+    `numbers` has the last number of each table. `record` writes the audit record in the same transaction.
     """
     with connected(address, writes=True, name="chatsvc copy") as connection:
         if not try_copy_lock(connection):
@@ -49,7 +49,7 @@ def fill(
 
 
 def _prepare(connection: PostgresConnection, address: PostgresTarget) -> None:
-    """Make the tables if there are none, and declare the empty database an unfinished copy. Raises Refused where it is not empty."""
+    """Make the tables if there are none, and mark the database as an unfinished copy. Raises Refused if the database is not empty."""
     version = schema_version(connection)
     if version == UNFINISHED - newest():
         return
@@ -77,7 +77,7 @@ def _insert(connection: PostgresConnection, table: Table, rows: list[Row]) -> No
 
 
 def write_to(address: PostgresTarget, file: Connection) -> dict[str, int]:
-    """Copy the store at one instant, while others write, into a file with empty tables. Return the last number of each table.
+    """Copy a snapshot of the store into a SQLite file with empty tables, while others write. Return the last number of each table.
 
     Raises StoreUnavailable.
     """

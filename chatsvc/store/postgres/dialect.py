@@ -40,10 +40,10 @@ def translate(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> tupl
 
 @lru_cache(maxsize=2048)
 def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> tuple[str, list[int | str], set[int | str]]:
-    """Return the text with numbered parameters, the index or name of each one's value, and those beside IS.
+    """Return the translated text, the index or name of each parameter's value, and the parameters that are compared by IS.
 
-    PostgreSQL cannot tell the type of `$1 IS NULL`, knows no `column IS $1`, and searches no index for the same in its own words: where
-    they are NULL the statement says so.
+    PostgreSQL cannot infer the type of `$1 IS NULL`, does not know `column IS $1`, and uses no index for its own equivalent. So the
+    parameters in `nulls`, whose values are None, are replaced by the word NULL.
     """
     statement = _first_rows(statement)
     for word, instead in _WORDS:
@@ -76,7 +76,7 @@ def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> tup
 
 
 def _first_rows(statement: str) -> str:
-    """Rewrite `IN (first rows of an owner)` as a lateral join, since PostgreSQL would test each row of the table."""
+    """Rewrite `IN (SELECT ... LIMIT)` for each owner as a lateral join, since PostgreSQL would test each row of the table."""
     while match := _MEMBERS.search(statement):
         end, (table, alias) = _closing(statement, match.end()), match.groups()
         rows = f"CROSS JOIN LATERAL ({statement[match.end() : end]}) {alias}_rows (number) JOIN {table} {alias} ON"

@@ -67,9 +67,9 @@ def _vacuum(connection: PostgresConnection) -> None:
 
 
 class PostgresDatabase(Database):
-    """The Database of one of any number of processes; made by `open`. `fault`: why the store cannot be used.
+    """The Database of one of several processes, made by `open`. `fault` is the reason why the store cannot be used, or None.
 
-    aside: the connection for what is no transaction. notices: to and from the other processes.
+    `aside` is a connection for statements outside of transactions. `notices` sends notices to the other processes and receives theirs.
     """
 
     def __init__(self, writer: Writer, readers: list[PostgresThread], batches: list[BatchThread]) -> None:
@@ -86,10 +86,10 @@ class PostgresDatabase(Database):
     async def open(
         cls, address: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, node: ServiceNode
     ) -> PostgresDatabase:
-        """Migrate, enter the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
+        """Migrate, add this process to the list and start the threads; raises StoreUnavailable and SchemaTooNew.
 
-        key: must be the store's, where it has one already.
-        node: this process, which has to be noted again within DEAD_AFTER_MS.
+        `key` must be the master key of the store if the store has one already.
+        `node` is this process, whose row has to be renewed within DEAD_AFTER_MS.
         """
         writer = Writer(address, key, node)
         reading = [PostgresThread(partial(connect, address, writes=False, statement_s=STATEMENT_S)) for _ in range(readers)]
@@ -143,14 +143,14 @@ class PostgresDatabase(Database):
             return [thread for thread in late if (thread.backend,) in waiting]
 
     def check_usable(self, *, writes: bool = True) -> None:
-        """See Database.check_usable. `check` sets nothing here: the beat does, and what cannot be written cannot be read either."""
+        """See Database.check_usable. `_beat`, not `check`, sets `fault` here. A store that cannot be written cannot be read either."""
         del writes
         if self.replaced.is_set() and not self.is_closed:
             raise StoreUnavailable(f"{self._address.name}: a newer version or another master key is in force")
         super().check_usable()
 
     async def versioned(self, account_id: str, unit: Unit[Any]) -> Versioned:
-        """Run a reading unit, with the version of an account on the same snapshot."""
+        """Run a reading unit. Return its result with the version of an account, read on the same snapshot."""
 
         def both(connection: Connection) -> Versioned:
             row = connection.execute("SELECT settings, activity FROM chatsvc_versions WHERE account_id = ?", (account_id,)).fetchone()
@@ -159,7 +159,7 @@ class PostgresDatabase(Database):
         return await self.read(both)
 
     async def size(self) -> int:
-        """See Database.size. The server's logs do not count."""
+        """See Database.size. The server's logs are not included."""
         row: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
         return row[0]
 
@@ -176,7 +176,7 @@ class PostgresDatabase(Database):
         await self.writer.apart(_vacuum)
 
     async def close(self) -> None:
-        """See Database.close. The process leaves the list. Work that takes longer than CLOSE_S is cut off."""
+        """See Database.close. The process is removed from the list. Work that takes longer than CLOSE_S is cut off."""
         if self.is_closed:
             return
         cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)
@@ -191,7 +191,7 @@ class PostgresDatabase(Database):
         await background.cancel(cutting)
 
     async def _cut_late(self) -> None:
-        """Cut the sessions whose work has taken longer than CLOSE_S. Most of them wait for an answer that does not come."""
+        """Close the sessions whose work has taken longer than CLOSE_S. Most of them wait for a server that does not answer."""
         for thread in self._threads:
             if thread.busy_since is not None and time.monotonic() - thread.busy_since > CLOSE_S:
                 thread.interrupt()

@@ -1,7 +1,7 @@
 """Rate limiter over all processes, which counts in a table of PostgreSQL.
 
-The counts of a key are one row for each minute. The table is not written to the log, so a crash of PostgreSQL hands out at most one more
-window.
+A key has one row for each minute. The table is not written to the log, so that after a crash of PostgreSQL a key gets at most one more
+window of requests.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _KeyMinute = tuple[str, int]  # a key and the minute
 
 
 class _RateQuery(NamedTuple):
-    """A request that takes a slot, or one that looks (`takes` is 0)."""
+    """A request to take a slot, or only to read the state of the window (`takes` is 0)."""
 
     key_id: str
     account_id: str
@@ -49,7 +49,7 @@ class SharedLimiter:
     """A RateLimiter. Requests that arrive during a statement share the next one."""
 
     def __init__(self, aside: AsideConnection, name: str, limit: int) -> None:
-        """Count apart from limiters of other names."""
+        """Create a limiter. Its counts are separate from those of limiters with other names."""
         self.limit = limit
         self._aside, self._name = aside, name
         self._waiting: list[_RateQuery] = []
@@ -119,7 +119,10 @@ class SharedLimiter:
 def _count(
     connection: PostgresConnection, takes: Counter[_KeyMinute], accounts: dict[_KeyMinute, str], forget: int | None
 ) -> tuple[dict[_KeyMinute, tuple[int, AccountVersion]], int]:
-    """Add to the counts. Return them with the versions of the accounts, and the clock. Delete the counts before the minute `forget`."""
+    """Add `takes` to the counts. Return the counts with the versions of the accounts, and the server's clock.
+
+    Counts of minutes before `forget` are deleted.
+    """
     if forget is not None:
         connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
     columns: list[list[Any]] = [[key for key, _ in takes], [minute for _, minute in takes], list(takes.values()), list(accounts.values())]

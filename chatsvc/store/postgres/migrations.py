@@ -28,7 +28,7 @@ def try_copy_lock(connection: PostgresConnection) -> bool:
 def schema_version(connection: PostgresConnection) -> int:
     """Return the number of applied steps.
 
-    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema, below UNFINISHED while a copy is under way.
+    It is 0 for an empty schema, -1 for tables of another program, -2 if the user has no schema, and below UNFINISHED during a copy.
     """
     (schema, own, others) = connection.execute(
         """
@@ -64,8 +64,8 @@ def check_schema(connection: PostgresConnection, address: PostgresTarget) -> int
 def migrate(connection: PostgresConnection, address: PostgresTarget, key: MasterKey | None = None) -> None:
     """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
 
-    key: must be the store's; a store without one takes the first. Transactions of other processes wait meanwhile, and those of an older
-    version find the newer schema.
+    `key` must be the master key of the store; a store without a key takes the first one. Transactions of other processes wait meanwhile.
+    Processes of an older version then detect the newer schema.
     """
     version = check_schema(connection, address)
     if key is not None and version > 0 and (check := facts.find_check(connection)) is not None:
@@ -88,7 +88,10 @@ def migrate(connection: PostgresConnection, address: PostgresTarget, key: Master
 
 
 def examine(address: PostgresTarget, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
-    """Examine the server and the database, None for one without tables. Raises StoreUnavailable and SchemaTooNew."""
+    """Examine the server and the database. For a database without tables, the second result is None.
+
+    Raises StoreUnavailable and SchemaTooNew.
+    """
     with connected(address, name="chatsvc doctor") as connection:
         version, clock, may_create, used, most = connection.execute(
             """

@@ -1,4 +1,4 @@
-"""Notices of each process to all others, by LISTEN and NOTIFY. None is kept: one that nobody hears is lost."""
+"""Notices of each process to all others, by LISTEN and NOTIFY. They are not stored: a notice is lost if no process listens."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Hear = Callable[[list[Any]], None]
 
 
 class PostgresNotices:
-    """A ProcessNotices. It listens from `listen` on, with a connection of its own; a command only sends."""
+    """A ProcessNotices. After `listen` is called, it receives notices over its own connection. A command only sends notices."""
 
     def __init__(self, target: PostgresTarget, aside: AsideConnection, node: str) -> None:
         self._address, self._aside, self._node = target, aside, node
@@ -79,7 +79,7 @@ class PostgresNotices:
                 await connection.close()
 
     async def close(self) -> None:
-        """Send what is queued, and hear no more."""
+        """Send the queued notices, and stop listening."""
         await background.cancel(self._listening)
         if self._sending is not None:
             await asyncio.wait([self._sending])

@@ -1,4 +1,7 @@
-"""One PostgreSQL connection in a thread of its own, opened again after it broke. One is for what is no transaction."""
+"""One PostgreSQL connection in a thread of its own, which is opened again after it broke.
+
+`AsideConnection` is for statements outside of transactions.
+"""
 
 import asyncio
 import os
@@ -19,7 +22,10 @@ T = TypeVar("T")
 
 
 class PostgresThread:
-    """A connection and its thread; opened when first used. `busy_since`: when the work under way began, None while there is none."""
+    """A connection and its thread. The connection is opened when first used.
+
+    `busy_since` is when the running work began (monotonic time), or None while no work runs.
+    """
 
     def __init__(self, connect: Callable[[], PostgresConnection]) -> None:
         self._connect = connect
@@ -49,7 +55,7 @@ class PostgresThread:
         return connection.driver.info.backend_pid if connection is not None and connection.is_usable else None
 
     def interrupt(self) -> None:
-        """Cut the connection, whose peer does not answer, so that the work under way fails."""
+        """Shut the connection down, so that the running work fails. This is used if the server does not answer."""
         connection = self._connection
         if connection is None:
             return

@@ -1,7 +1,7 @@
-"""The session of a process that writes: its row in the list of processes, its transactions, and commits in doubt.
+"""The writing session of a process: its row in the list of processes, its transactions, and commits in doubt.
 
-Each transaction checks the row and the schema, and numbers itself in the row: after a lost answer to a commit the row tells whether it took
-place. A process that the others have taken for dead writes nothing of what it had begun, and enters anew.
+Each transaction checks the row and the schema, and writes its own number into the row. If the answer to a commit is lost, this number shows
+whether the commit took place. A process that the others have removed as dead drops the work that it had begun, and adds itself again.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class _TakenForDead(StoreUnavailable):
 
 
 class _Doubt(Exception):
-    """The connection broke during a commit, which has these results if it took place."""
+    """The connection broke during a commit. `results` are the results of the units if the commit took place."""
 
     def __init__(self, results: list[Any], cause: BaseException) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class _Doubt(Exception):
 
 
 class Writer(PostgresThread):
-    """The session that writes. `replaced` is set once a newer version works on the store: this process can only end."""
+    """The session that writes. `replaced` is set when a newer version uses the store, so that this process has to end."""
 
     def __init__(self, address: PostgresTarget, key: MasterKey | None, node: ServiceNode) -> None:
         super().__init__(self._open)
@@ -69,7 +69,7 @@ class Writer(PostgresThread):
         return connection
 
     def _enter(self, connection: PostgresConnection) -> None:
-        """Add the process to the list. The number stays that of its latest transaction."""
+        """Add the process to the list. The number in its row remains that of its latest transaction."""
         with connection.driver.transaction():
             connection.execute(WAIT_TURN)
             nodes.note(connection, self.node)
@@ -80,7 +80,7 @@ class Writer(PostgresThread):
             raise StoreUnavailable(f"a newer version has taken over {self.address.name}")
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run all units in one transaction, with those queued while it waited. Return results and Failed in the order of the units."""
+        """Run all units in one transaction, with the units queued while it waited. Return results and Failed in the order of the units."""
 
         def run(connection: PostgresConnection) -> list[Any]:
             batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))
@@ -107,10 +107,10 @@ class Writer(PostgresThread):
             raise doubt.cause from None
 
     def _in_transaction(self, connection: PostgresConnection, run: Callable[[Any], list[Any]], *, pipelined: bool = True) -> list[Any]:
-        """Run units in a transaction when it comes to its turn. Raises _Doubt if its outcome is unknown.
+        """Wait for the turn of this process, and run units in a transaction. Raises _Doubt if its outcome is unknown.
 
-        pipelined: a round trip is made where the result of a statement is needed, not for each statement. A fault may be that of another
-            unit.
+        If `pipelined` is true, there is a round trip only when the result of a statement is needed. An error may then be raised in another
+        unit than the one that caused it.
         """
         commits = False
         results: list[Any] = []

@@ -38,10 +38,10 @@ _TAG, _KEY_ID = "backup tag", "backup key id"
 class Backup:
     """Description of a backup, and the faults that were found; `made_at` is in Unix milliseconds.
 
-    check: the check value of the master key that its secrets are sealed with.
-    master_key: that key, if the backup contains it.
-    authenticated: whether the tag was checked with the master key and fits.
-    by_own_key: whether that key is no other than the one in the backup, so that anybody can have made it.
+    `check` is the check value of the master key that its secrets are sealed with.
+    `master_key` is that key, if the backup contains it.
+    `authenticated` is true if the tag is correct for one of the known master keys.
+    `by_own_key` is true if only the key in the backup itself has proved that, so that anybody can have made the backup.
     """
 
     made_at: int = 0
@@ -70,7 +70,7 @@ def copy_file(database: Path, copy: sqlite3.Connection) -> None:
 
 
 def copy_rows(read: Callable[[Connection], Mapping[str, int]], copy: sqlite3.Connection) -> None:
-    """Make a database of rows. `read` inserts them, and returns the last number of each table."""
+    """Make a database from the rows that `read` inserts. `read` returns the last number of each table."""
     copy.execute("PRAGMA secure_delete=ON")
     migrate(copy)
     copy.execute("BEGIN")
@@ -83,14 +83,14 @@ def copy_rows(read: Callable[[Connection], Mapping[str, int]], copy: sqlite3.Con
 
 
 def last_numbers(connection: Connection) -> dict[str, int]:
-    """Return the last number of each table that was ever given to a row."""
+    """Return for each table the highest number that a row has ever had."""
     highest = {name: connection.execute(_HIGHEST[name]).fetchone()[0] for name in _HIGHEST}
     return highest | dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
 
 
 @contextmanager
 def opened(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file to read it at one instant. It must have this version's schema. Raises SchemaTooNew and StoreUnavailable."""
+    """Open a database and read a snapshot of it. It must have the schema of this version. Raises SchemaTooNew and StoreUnavailable."""
     # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
     with _connected(f"{database.absolute().as_uri()}?mode=ro{alone}", f"{database} cannot be read") as connection:
@@ -106,7 +106,7 @@ def opened(database: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _connected(database: Path | str, problem: str) -> Iterator[sqlite3.Connection]:
-    """Open a database by its path or URI. Raises StoreUnavailable, with the problem, where SQLite fails."""
+    """Open a database by its path or URI. Raises StoreUnavailable with the text `problem` if SQLite fails."""
     try:
         with closing(sqlite3.connect(database, uri=isinstance(database, str), isolation_level=None)) as connection:
             yield connection
@@ -117,7 +117,7 @@ def _connected(database: Path | str, problem: str) -> Iterator[sqlite3.Connectio
 def create(write: Write, target: Path, key: MasterKey, *, made_at: int, with_master_key: bool = False) -> Backup:
     """Write a backup of the database to the new file `target`, while others write. Raises StoreUnavailable.
 
-    write: fills the new database, see copy_file and copy_rows.
+    `write` fills the new database; see `copy_file` and `copy_rows`.
     A crash leaves at most a file whose name ends in `.part`.
     """
     draft = target.with_name(target.name + ".part")
@@ -150,10 +150,10 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, with_mas
 
 
 def examine(source: IO[bytes], scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
-    """Restore a backup to the file `scratch`, migrate it there and check it. `faults` is empty for an intact one; raises OSError.
+    """Restore a backup to the file `scratch`, migrate it there and check it. `faults` is empty for an intact backup; raises OSError.
 
-    keys: the master keys to authenticate it with. contained: whether the key that the backup contains may do so as well; only a key
-        from elsewhere proves that nobody else has made the file.
+    `keys` are the master keys for its authentication. If `contained` is true, the key in the backup may authenticate it too; but only
+    another key proves that nobody else has made the file.
     """
     backup = Backup()
     try:
@@ -214,7 +214,7 @@ def _check(copy: sqlite3.Connection, backup: Backup) -> None:
 
 
 def settle(scratch: Path, now: int) -> None:
-    """Prepare an examined backup for its new life. Raises StoreUnavailable.
+    """Prepare an examined backup for use as the database. Raises StoreUnavailable.
 
     Webhook events that were pending may have been sent since: they count as interrupted and are not sent again. Sessions and
     set-up links that the backup contains are not valid any more.
@@ -229,7 +229,7 @@ def settle(scratch: Path, now: int) -> None:
 
 
 def install(scratch: Path, target: Path) -> None:
-    """Put a settled backup in the database's place, whole or not at all. Raises OSError."""
+    """Replace the database by a settled backup, atomically. Raises OSError."""
     with scratch.open("rb+") as stream:
         os.fsync(stream.fileno())
     for name in ("-wal", "-shm"):
@@ -239,7 +239,7 @@ def install(scratch: Path, target: Path) -> None:
 
 
 def last_change(database: Path) -> int:
-    """Read the time of the last change of a database. Unix milliseconds, 0 if it is empty. Raises StoreUnavailable."""
+    """Return the time of the last change of a database in Unix milliseconds, or 0 if it is empty. Raises StoreUnavailable."""
     with _connected(f"file:{database}?mode=ro", f"{database} cannot be read") as connection:
         if is_newer(connection):
             raise StoreUnavailable(f"{database} was written by a newer chatsvc")

@@ -2,8 +2,8 @@
 
     <database> {"format": 2, ...}\\n <SHA-256>\\n <HMAC-SHA-256>\\n <length of the trailer>\\n
 
-Both cover every byte before them. The digest finds damage without a key; the tag, under a key derived from the master key, also finds
-changes made on purpose.
+Digest and tag cover every byte before them. The digest detects damage and needs no key. The tag, whose key is derived from the master
+key, also detects changes made on purpose.
 """
 
 import hashlib
@@ -70,7 +70,7 @@ def read(file: Path) -> Trailer | None:
 
 
 def is_whole(file: Path, trailer: Trailer, key: bytes | None) -> tuple[bool, bool]:
-    """Whether the digest fits, and whether the tag does under `key` (False without one). Raises OSError."""
+    """Return whether the digest is correct, and whether the tag is correct for `key` (False without a key). Raises OSError."""
     hashed, tagged = hashlib.sha256(), hmac.new(key or b"", digestmod=hashlib.sha256)
     with file.open("rb") as stream:
         left = file.stat().st_size - _SIZE

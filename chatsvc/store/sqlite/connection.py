@@ -37,7 +37,7 @@ def translated(fault: BaseException, path: Path) -> BaseException:
 
 
 def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailable:
-    """Make a StoreUnavailable that says what to do; `action` failed."""
+    """Convert an error to a StoreUnavailable whose text says what to do. `action` describes what failed."""
     if getattr(fault, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         text = f"{path} is damaged ({fault}): stop the service, move {path}* into another folder, and put a backup back"
     else:
@@ -48,7 +48,7 @@ def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailab
 
 
 def open_connection(path: Path) -> sqlite3.Connection:
-    """Open a connection with the settings that all of the store's have."""
+    """Open a connection with the settings that all connections of the store have."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     connection.execute("PRAGMA busy_timeout=5000")
     connection.execute("PRAGMA foreign_keys=ON")
@@ -74,7 +74,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def open_writer(path: Path, key: MasterKey | None = None) -> sqlite3.Connection:
     """Open the connection that writes, with the settings that durability depends on, and migrate the schema.
 
-    key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
+    `key` authenticates the backup that is made before a migration. Without it, a database that needs a migration is refused. Raises
+    StoreUnavailable.
     """
     _check_is_not_replaced(path)
     connection = open_connection(path)
@@ -156,7 +157,7 @@ def purge(connection: sqlite3.Connection) -> bool:
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:
-    """Checkpoint the write-ahead log and truncate it; return False if a reader prevents that."""
+    """Checkpoint the write-ahead log and truncate it. Return False if a reader prevents that."""
     # Writers wait for this, so it gives up soon; the caller tries again.
     connection.execute("PRAGMA busy_timeout=100")
     try:

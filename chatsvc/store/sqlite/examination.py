@@ -13,9 +13,9 @@ STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
 
 
 def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None) -> Examined:
-    """Examine a database; `tiers` are those that answer from a bot's knowledge alone.
+    """Examine a database. `tiers` are the names of the tiers that answer from a bot's knowledge alone.
 
-    limit_s: time for the check of its content, None for no limit, 0 for no check. Raises StoreUnavailable and SchemaTooNew.
+    `limit_s` is the time for the check of its content: None is no limit, 0 is no check. Raises StoreUnavailable and SchemaTooNew.
     """
     # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
@@ -32,7 +32,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
 
 
 def _problems(connection: sqlite3.Connection, limit_s: float | None) -> list[str] | None:
-    """Check the content of a database; return None if the time was over before."""
+    """Check the content of a database and return its problems, or None if the time was not sufficient."""
     if limit_s == 0:
         return None
     deadline = float("inf") if limit_s is None else time.monotonic() + limit_s

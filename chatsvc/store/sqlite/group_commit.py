@@ -1,7 +1,7 @@
 """Database of a process over SQLite: one thread writes in batches, and several read.
 
-A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next; each
-caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own.
+A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next batch. Each
+caller gets its result after the commit of its batch. A single caller waits no longer than with a commit of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def _open_thread(path: Path, *, writes: bool, key: MasterKey | None = None
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
-    """Device and inode of a file, None if there is none."""
+    """Return device and inode of a file, or None if the file does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -62,7 +62,10 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 class GroupCommitDatabase(Database):
-    """The Database of the service and of commands; made by `open`. Nobody else writes. `fault`: why nothing is written."""
+    """The Database of the service and of commands, made by `open`. No other process writes.
+
+    `fault` is the reason why nothing can be written, or None.
+    """
 
     def __init__(self, writer: BatchThread, readers: list[BatchThread], path: Path) -> None:
         super().__init__(writer, readers)
@@ -86,7 +89,7 @@ class GroupCommitDatabase(Database):
         return cls(opened[0], opened[1:], path)
 
     def check(self) -> None:
-        """Set `fault` while the database or its log is not the open file.
+        """Set `fault` while the path of the database or of its log does not lead to the open file.
 
         Writes would be lost with the open file, which has no name any more.
         """
@@ -95,7 +98,7 @@ class GroupCommitDatabase(Database):
         self.fault = f"{changed[0]} {text}" if changed else None
 
     async def size(self) -> int:
-        """See Database.size. The write-ahead log counts."""
+        """See Database.size. The write-ahead log is included."""
         return sum(file.stat().st_size for file in self._files if file.exists())
 
     def fill_backup(self, file: Any) -> None:
@@ -116,7 +119,7 @@ class GroupCommitDatabase(Database):
         raise StoreUnavailable("the write-ahead log could not be emptied: something reads for long, a backup perhaps; try again later")
 
     async def close(self) -> None:
-        """See Database.close. The writer closes last: the last connection to close checkpoints."""
+        """See Database.close. The writer is closed last, since the last connection that closes makes a checkpoint."""
         self.is_closed = True
         for thread in (*self.readers, self.writer):
             await thread.close()

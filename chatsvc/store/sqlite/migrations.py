@@ -33,7 +33,7 @@ def newest() -> int:
 
 
 def steps_from(version: int) -> list[str]:
-    """Return the scripts that lead from a version, 0 for an empty database, to the newest. Raises SchemaTooNew and StoreUnavailable."""
+    """Return the scripts that migrate from `version` (0 for an empty database) to the newest. Raises SchemaTooNew and StoreUnavailable."""
     if version > newest():
         raise SchemaTooNew(f"the database has schema version {version}, this program knows {newest()}: install the newer chatsvc again")
     if version == 0:
@@ -53,12 +53,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def is_newer(connection: sqlite3.Connection) -> bool:
-    """Whether the schema is that of a later version."""
+    """Return whether the schema is that of a later version."""
     return schema_version(connection) > newest()
 
 
 def schema_fault(connection: sqlite3.Connection, version: int) -> str | None:
-    """Compare a database with the schema of `version`, at least BASE. Return the first difference, None if there is none."""
+    """Compare a database with the schema of `version`, which is at least BASE. Return the first difference, or None."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID or schema_version(connection) != version:
         return "application_id or user_version"
@@ -71,7 +71,7 @@ def schema_fault(connection: sqlite3.Connection, version: int) -> str | None:
 
 
 def _statements(connection: sqlite3.Connection) -> set[tuple[str, str, str, str | None]]:
-    """Return what the schema consists of, without the quotes and blanks in which a converted store differs."""
+    """Return the statements of the schema, without the quotes and blanks by which a converted store may differ."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return {(kind, name, table, sql and "".join(sql.replace('"', "").split())) for kind, name, table, sql in rows}
 

@@ -1,7 +1,7 @@
 """One SQLite connection in a thread of its own, made by aiosqlite.
 
-The only place that uses names of aiosqlite that are not public: its public calls hop between threads once a statement, while here a
-whole batch of units takes one hop. The version is checked before, since such names may change with any release.
+Only this module uses names of aiosqlite that are not public. Its public calls switch threads for each statement; here a whole batch of
+units takes one switch. The version is checked first, since such names may change with any release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OLDEST, BEFORE = (0, 22), (0, 23)
 
 
 def check_version(version: str = aiosqlite.__version__) -> None:
-    """Raise StoreUnavailable unless aiosqlite is one that this module was written for."""
+    """Raise StoreUnavailable unless this module supports the installed version of aiosqlite."""
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if not OLDEST <= parts < BEFORE:
         wanted = ".".join(map(str, OLDEST))
