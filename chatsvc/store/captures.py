@@ -10,7 +10,6 @@ from chatsvc.domain.captures import CONTACT, MAX_MESSAGE, PENDING, Appointment, 
 from chatsvc.domain.shapes import Json
 from chatsvc.store import day_counts, mail_notices, webhooks
 from chatsvc.store.database import Connection, writes
-from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import BOT_IN_SCOPE, Accounts, listed
 from chatsvc.store.webhooks import Event
 
@@ -68,7 +67,7 @@ def write(connection: Connection, bot_id: str, conversation: int, capture: NewCa
         )
     if r.follows is None:
         kinds = ("requests", "appointments") if appointment else ("requests",)
-        day_counts.add(connection, [DayCount(bot_id, kind, r.created_at) for kind in kinds])
+        day_counts.add(connection, bot_id, r.created_at, dict.fromkeys(kinds, 1))
     if sends_mail:
         mail_notices.note_capture(connection, bot_id, conversation, r, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None

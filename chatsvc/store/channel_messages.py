@@ -16,7 +16,6 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import LAST, Connection, quick, reads, writes
-from chatsvc.store.day_counts import DayCount
 
 # Platforms deliver again for up to seven days.
 KEYS_MS = 8 * DAY_MS
@@ -188,7 +187,7 @@ def settle(
             "UPDATE conversations SET handling = ?1, handling_since = ?2, waiting_since = ?2 WHERE number = ?3 RETURNING bot_id",
             (handling, sentence.created_at, conversation),
         ).fetchone()
-        day_counts.add(connection, [DayCount(bot_id, "handed_over", sentence.created_at)])
+        day_counts.add(connection, bot_id, sentence.created_at, {"handed_over": 1})
         if handling == WAITING and sends_mail:
             mail_notices.note(connection, WAITING, bot_id, conversation, sentence.created_at)
     return True
@@ -285,14 +284,16 @@ def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str,
         return False
     number, before, replied_at = row
     connection.execute("UPDATE messages SET feedback = ? WHERE number = ?", (feedback, number))
-    # DayCount on the day of the reply, so that a thumb that turns is taken back where it was counted.
+    # Counted on the day of the reply, so that a thumb that turns is taken back where it was counted.
     if before is not None:
-        day_counts.take_back(connection, DayCount(visitor[0], before, replied_at))
+        day_counts.take_back(connection, visitor[0], replied_at, before)
     if feedback is not None:
-        day_counts.add(connection, [DayCount(visitor[0], feedback, replied_at)])
-    if (before == "down") != (feedback == "down"):  # a reply that did not help is no answer
-        counted = DayCount(visitor[0], "answered", replied_at)
-        day_counts.take_back(connection, counted) if feedback == "down" else day_counts.add(connection, [counted])
+        day_counts.add(connection, visitor[0], replied_at, {feedback: 1})
+    # A reply that did not help is no answer.
+    if feedback == "down" and before != "down":
+        day_counts.take_back(connection, visitor[0], replied_at, "answered")
+    elif before == "down" and feedback != "down":
+        day_counts.add(connection, visitor[0], replied_at, {"answered": 1})
     return True
 
 

@@ -3,7 +3,7 @@
 This module also sums up usage records. The time for that is bounded by the cap of records (help/interface.md 5.6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.analytics import ENTRY, RESPONSE_S, Quality, UsageRow, UsageTotals, UsedEntry
@@ -13,26 +13,21 @@ from chatsvc.store.database import Connection, reads
 MOST_ENTRIES, ENTRY_DAYS = 10, 30
 
 
-class DayCount(NamedTuple):
-    """A count to add at an instant. `name` is one of domain.analytics.COUNTED, `item` is the counted object, such as an entry's id."""
+def add(connection: Connection, bot_id: str, counted_at: int, times: Mapping[str, int], item: str = "", zone: str | None = None) -> None:
+    """Add to a bot's counts of a day, within the unit that writes what is counted.
 
-    bot_id: str
-    name: str
-    counted_at: int
-    item: str = ""
-    times: int = 1
-
-
-def add(connection: Connection, counts: Sequence[DayCount], zone: str | None = None) -> None:
-    """Add to the counts of one bot, in its time zone, within the unit that writes what is counted."""
-    zone = zone or _zone(connection, counts[0].bot_id)
+    The day is that of `counted_at` in the bot's time zone. The names in `times` are those of domain.analytics.COUNTED. `item` is the
+    counted object, such as an entry's id.
+    """
+    zone = zone or _zone(connection, bot_id)
     if zone is not None:
+        day = local_day(counted_at, zone)
         connection.executemany(
             """
             INSERT INTO day_counts (bot_id, name, day, item, times) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (bot_id, name, day, item) DO UPDATE SET times = day_counts.times + excluded.times
             """,
-            [(count.bot_id, count.name, local_day(count.counted_at, zone), count.item, count.times) for count in counts if count.times],
+            [(bot_id, name, day, item, number) for name, number in times.items() if number],
         )
 
 
@@ -42,13 +37,13 @@ def _zone(connection: Connection, bot_id: str) -> str | None:
     return row[0] if row else None
 
 
-def take_back(connection: Connection, count: DayCount) -> None:
+def take_back(connection: Connection, bot_id: str, counted_at: int, name: str) -> None:
     """Subtract a count that was added before, unless the count of its day has been deleted."""
-    zone = _zone(connection, count.bot_id)
+    zone = _zone(connection, bot_id)
     if zone is not None:
         connection.execute(
-            "UPDATE day_counts SET times = times - ? WHERE bot_id = ? AND name = ? AND day = ? AND item = ? AND times > 0",
-            (count.times, count.bot_id, count.name, local_day(count.counted_at, zone), count.item),
+            "UPDATE day_counts SET times = times - 1 WHERE bot_id = ? AND name = ? AND day = ? AND item = '' AND times > 0",
+            (bot_id, name, local_day(counted_at, zone)),
         )
 
 
@@ -59,7 +54,7 @@ def note_response(connection: Connection, conversation: int, answered_at: int, o
     ).fetchone()
     if row is not None:
         seconds = max(0, answered_at - row[1]) // 1000
-        add(connection, [DayCount(row[0], RESPONSE_S, answered_at, f"{seconds} {operator_id or ''}".strip())])
+        add(connection, row[0], answered_at, {RESPONSE_S: 1}, f"{seconds} {operator_id or ''}".strip())
         connection.execute("UPDATE conversations SET waiting_since = NULL WHERE number = ?", (conversation,))
 
 

@@ -13,7 +13,6 @@ from chatsvc.domain.models import Exchange
 from chatsvc.store import captures, day_counts, open_turns
 from chatsvc.store.captures import NewCapture
 from chatsvc.store.database import Connection, Database, StoreUnavailable, reads
-from chatsvc.store.day_counts import DayCount
 from chatsvc.store.open_turns import IDEMPOTENCY_MS, TurnLost
 
 
@@ -138,9 +137,10 @@ def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
         """,
         [message, reply] if x.stored is None else [reply],
     )
-    counted = [("answered", "", int(x.is_answer)), ("tokens", "", x.tokens), ("cost_micro_usd", "", x.cost_micro_usd)]
-    counted += [(ENTRY, x.entry, 1)] if x.entry is not None else []
-    day_counts.add(connection, [DayCount(bot_id, name, x.accepted_at, item, times) for name, item, times in counted], zone)
+    counted = {"answered": int(x.is_answer), "tokens": x.tokens, "cost_micro_usd": x.cost_micro_usd}
+    day_counts.add(connection, bot_id, x.accepted_at, counted, zone=zone)
+    if x.entry is not None:
+        day_counts.add(connection, bot_id, x.accepted_at, {ENTRY: 1}, x.entry, zone)
     if x.captured:
         captures.write(connection, bot_id, number, x.captured)
     if x.idempotency:

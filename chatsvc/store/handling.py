@@ -14,7 +14,6 @@ from chatsvc.store import day_counts, mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import MESSAGE_COLUMNS, OF_A_PAGE, owned, update
 from chatsvc.store.database import Connection, reads, writes
-from chatsvc.store.day_counts import DayCount
 from chatsvc.store.owners import Accounts
 
 
@@ -37,7 +36,7 @@ def _take(connection: Connection, conversation: Conversation, number: int, taken
     """Give a conversation to a person. Turns that wait for the bot's reply are settled: a reply that comes later is dropped."""
     connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
     if conversation.handling == BOT:
-        day_counts.add(connection, [DayCount(conversation.chatbot_id, "handed_over", taken_at)])
+        day_counts.add(connection, conversation.chatbot_id, taken_at, {"handed_over": 1})
     taken = {"handling": OPERATOR, "handling_since": taken_at, "operator_id": handler.id, "operator_name": handler.name or None}
     assigned = {"assignee": handler.id} if handler.id else {}
     return update(connection, number, **taken, **assigned, missed_at=None, updated_at=max(conversation.updated_at, taken_at))
@@ -169,7 +168,7 @@ def give_back(connection: Connection, overdue: Conversation, sentence: NoticeSen
     if row is None:
         return False
     if overdue.handling == WAITING:
-        day_counts.add(connection, [DayCount(row[1], "missed", sentence.created_at)])
+        day_counts.add(connection, row[1], sentence.created_at, {"missed": 1})
     if overdue.channel != "api":
         say(connection, row[0], sentence)
     return True

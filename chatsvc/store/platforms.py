@@ -16,7 +16,6 @@ from chatsvc.domain.times import MINUTE_MS
 from chatsvc.store import day_counts
 from chatsvc.store.channel_messages import StoredMessage, addressed, store_one
 from chatsvc.store.database import Connection, quick, reads, writes
-from chatsvc.store.day_counts import DayCount
 
 _ON_PLATFORM = f"c.channel IN ({', '.join(repr(name) for name in PLATFORMS)})"
 
@@ -242,7 +241,7 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
     if taken:
         connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
         if before == BOT:
-            day_counts.add(connection, [DayCount(message.bot_id, "handed_over", message.sent_at)])
+            day_counts.add(connection, message.bot_id, message.sent_at, {"handed_over": 1})
         day_counts.note_response(connection, conversation, message.sent_at)
     return user_id
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from chatsvc.domain.captures import InboxItem
 from chatsvc.store import day_counts, inbox
 from chatsvc.store.database import Connection, Database, change_any, reads, writes
-from chatsvc.store.day_counts import DayCount
 
 MOST_FAILED = 20  # attempts read of each bot
 _FOREVER = 2**62
@@ -120,5 +119,4 @@ async def set_tried(db: Database, account_id: str, now: int) -> None:
 @writes
 def count_trial(connection: Connection, bot_id: str, now: int, tokens: int, cost_micro_usd: int) -> None:
     """Add the tokens and the cost of a bot's trial to its counts of the day."""
-    spent = {"trial_tokens": tokens, "trial_cost_micro_usd": cost_micro_usd}
-    day_counts.add(connection, [DayCount(bot_id, name, now, times=times) for name, times in spent.items()])
+    day_counts.add(connection, bot_id, now, {"trial_tokens": tokens, "trial_cost_micro_usd": cost_micro_usd})

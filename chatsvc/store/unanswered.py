@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from chatsvc.store import day_counts
 from chatsvc.store.database import LAST, Connection, reads, writes
-from chatsvc.store.day_counts import DayCount
 
 MOST_KEPT = 10_000  # questions a bot
 _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
@@ -76,7 +75,7 @@ def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int)
     number, times = row
     if times == 1 and question.group_id is None:
         connection.execute("UPDATE unanswered_questions SET group_id = number WHERE number = ?", (number,))
-    day_counts.add(connection, [DayCount(bot_id, "unanswered", now)])
+    day_counts.add(connection, bot_id, now, {"unanswered": 1})
     if question.visitor:
         connection.execute(
             """
