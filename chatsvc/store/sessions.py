@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn
+from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn, is_live
 from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s, network
 from chatsvc.domain.passwords import counted as counted_keys
 from chatsvc.store import facts
@@ -56,10 +56,10 @@ def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool
 
 
 @reads
-def of_operator(connection: Connection, operator_id: str) -> list[OperatorSession]:
-    """Read an operator's sessions, newest first. Expired sessions are included."""
+def live(connection: Connection, operator_id: str, now: int) -> list[OperatorSession]:
+    """Read an operator's live sessions, newest first."""
     rows = connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,))
-    return [_session(row) for row in rows]
+    return [session for session in map(_session, rows) if is_live(session, now)]
 
 
 @writes

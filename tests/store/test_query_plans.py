@@ -167,7 +167,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of all operators": lambda db: operators.page(db, None, 20),
     "removing an operator": lambda db: operators.remove(db, "id"),
     "a session": lambda db: sessions.find(db, b"digest"),
-    "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
+    "the sessions of an operator": lambda db: sessions.live(db, "id", START),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin()),
     "an entry of a bot": lambda db: knowledge.some(db, "bot", ["id"]),

@@ -147,8 +147,8 @@ async def link(services: Services, caller: Caller, *, email: str) -> NewOperator
 
 async def sessions(services: Services, caller: Caller, *, email: str) -> list[OperatorSession]:
     """List an operator's live sessions, newest first."""
-    operator, now = await _find_whole(services, caller, email), services.clock()
-    return [session for session in await stored_sessions.of_operator(services.db, operator.id) if operators.is_live(session, now)]
+    operator = await _find_whole(services, caller, email)
+    return await stored_sessions.live(services.db, operator.id, services.clock())
 
 
 async def remove(services: Services, caller: Caller, *, email: str) -> Operator:

@@ -94,8 +94,8 @@ async def revoke(services: Services, caller: Caller, *, session: str) -> Operato
 
 async def list_all(services: Services, caller: Caller) -> list[OperatorSession]:
     """List the operator's own live sessions, newest first."""
-    operator, now = (await own(services, caller)).operator, services.clock()
-    return [session for session in await stored.of_operator(services.db, operator.id) if operators.is_live(session, now)]
+    operator = (await own(services, caller)).operator
+    return await stored.live(services.db, operator.id, services.clock())
 
 
 async def set_password(
