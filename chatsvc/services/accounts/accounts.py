@@ -5,11 +5,13 @@ import uuid
 from chatsvc.domain import folding, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.folding import fold
-from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
+from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage, Usage
 from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.plans import Tier, cost_micro_usd
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.services import Services
 from chatsvc.store import accounts as stored
+from chatsvc.store import today
 
 MOST = 2**53 - 1
 NO_PLAN = "none"
@@ -66,6 +68,13 @@ async def resolve(services: Services, caller: Caller, account_id: str | None) ->
     if state is None:
         raise refusals.account_not_found(account=account_id)
     return state
+
+
+async def count_trial(services: Services, account: Account, bot_id: str, tier: Tier, usage: Usage, counted_at: int) -> None:
+    """Count what a model's reply to the team has cost, which is not charged."""
+    cost = cost_micro_usd(tier, usage)
+    services.tallies.spent(tier.name, account.plan or NO_PLAN, usage, cost)
+    await today.count_trial(services.db, bot_id, counted_at, sum(usage), cost)
 
 
 async def create(services: Services, _: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:

@@ -23,14 +23,14 @@ from chatsvc.domain.bot_tests import BotTestOutcome
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING
 from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import MAY_SEND, Bot, Entry
-from chatsvc.domain.plans import Tier, cost_micro_usd
+from chatsvc.domain.plans import Tier
 from chatsvc.domain.websites import Site
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.knowledge import bot_tests, knowledge, knowledge_work
 from chatsvc.services.services import Services
-from chatsvc.store import conversations, today, unanswered
+from chatsvc.store import conversations, unanswered
 from chatsvc.store import knowledge as stored
 from chatsvc.store.knowledge import Whole
 
@@ -338,9 +338,7 @@ async def _written(
         except EngineError as fault:
             log.warning("bot %s: a model wrote no phrasings: %s", bot.id, fault)
             continue
-        cost = cost_micro_usd(tier, usage)
-        services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
-        await today.count_trial(services.db, bot.id, services.clock(), sum(usage), cost)
+        await accounts.count_trial(services, state.account, bot.id, tier, usage, services.clock())
         phrased += [new for entry, written in zip(batch, _lists(text), strict=False) if (new := _with(entry, written)).alt != entry.alt]
     return phrased
 

@@ -17,7 +17,6 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import CapturedRecord, as_captured
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.models import MAY_SEND, Bot, Entry, HistoryMessage, Usage
-from chatsvc.domain.plans import cost_micro_usd
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.services.accounts import accounts
 from chatsvc.services.conversations import captures
@@ -109,9 +108,7 @@ async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None 
     async with current.lock:
         turn, usage = await _turn(services, bot, current, text)
         if tier is not None and any(usage):
-            cost = cost_micro_usd(tier, usage)
-            services.tallies.spent(tier.name, state.account.plan or "none", usage, cost)
-            await stored.count_trial(services.db, bot.id, now, sum(usage), cost)
+            await accounts.count_trial(services, state.account, bot.id, tier, usage, now)
         if not current.turns:
             await stored.set_tried(services.db, state.account.id, services.clock())
         current.turns = [*current.turns, turn][-MOST_TURNS:]
