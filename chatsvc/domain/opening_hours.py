@@ -150,9 +150,11 @@ def of_days(hours: Mapping[str, str]) -> str:
     return normalize("; ".join(rules)) if rules else ""
 
 
-def by_day(text: str) -> dict[str, str]:
-    """Return normalised opening hours for each day of DAYS, as `of_days` reads them."""
-    week = parse(text) if text else {}
+def by_day(text: str | None) -> dict[str, str]:
+    """Return normalised opening hours for each day of DAYS, as `of_days` reads them. A closed day has ""."""
+    if not text:
+        return dict.fromkeys(DAYS, "")
+    week = parse(text)
     spans = {day: list(week.get(day, [])) for day in DAYS}
     for day, following in zip(DAYS, (*DAYS[1:], DAYS[0]), strict=True):
         late, early = spans[day], spans[following]

@@ -56,8 +56,8 @@ async def settings_of(services: Services, caller: Caller, operation: str, argume
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
     """List at most MOST differences, in the order of the paths, with values of at most LONGEST characters."""
-    paths = sorted(path for path in before.keys() | after.keys() if before.get(path, "") != after.get(path, ""))
-    return [SettingChange(path, _short(before.get(path, "")), _short(after.get(path, ""))) for path in paths[:MOST]]
+    values = [(path, before.get(path, ""), after.get(path, "")) for path in sorted(before.keys() | after.keys())]
+    return [SettingChange(path, _short(old), _short(new)) for path, old, new in values if old != new][:MOST]
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -72,12 +72,18 @@ def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> B
 
 
 @writes
-def update(connection: Connection, bot: Bot, changes: Callable[[Bot], Mapping[str, object]]) -> Bot:
-    """Change the columns that `changes` returns for the bot as it is in this transaction; raises `bot_not_found`."""
+def update(connection: Connection, bot: Bot, changes: Callable[[Bot], Mapping[str, object]], now: int) -> Bot:
+    """Change the columns that `changes` returns for the bot as it is in this transaction.
+
+    Raises `bot_not_found`, and `nothing_to_change` if there are no such columns.
+    """
     row = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE id = ? AND account_id = ?", (bot.id, bot.account_id)).fetchone()
     if row is None:
         raise refusals.bot_not_found(bot=bot.id)
-    return change(connection, bot, changes(_bot(row)))
+    columns = changes(_bot(row))
+    if not columns:
+        raise refusals.nothing_to_change()
+    return change(connection, bot, {**columns, "updated_at": now})
 
 
 _DELETIONS = tuple(deletion_of_bot(table) for table in CHILDREN_FIRST if table.of_bot or table.owner not in (None, ACCOUNT, "id"))

@@ -46,7 +46,7 @@ async def test_a_key_and_its_account_are_kept_until_the_account_changes(on_postg
     # Of another process.
     for change in (
         lambda: accounts.update(db, "account", {"plan": "starter"}),
-        lambda: bots.update(db, new_bot(), lambda _: {"active": False}),
+        lambda: bots.update(db, new_bot(), lambda _: {"active": False}, START),
         lambda: accounts.revoke_key(db, "key", None, START),
     ):
         await change()

@@ -61,7 +61,7 @@ async def test_changes_to_the_lists_of_a_bot_at_the_same_time_are_all_kept(calle
     assert [str(closed) for closed in profile.closed] == days
     assert (bot.greeting, profile.suggestions) == ("Hello.", ("Open today?",))
     assert sorted(test.ask for test in profile.tests) == [f"Open on {day}?" for day in days]
-    assert opening_hours.by_day(bot.opening_hours or "") == dict.fromkeys(opening_hours.DAYS, "09:00-12:00")
+    assert opening_hours.by_day(bot.opening_hours) == dict.fromkeys(opening_hours.DAYS, "09:00-12:00")
     await asyncio.gather(*(perform(services, ADMIN, "closed.remove", {"bot": caller.bot, "first": day}) for day in days[1:]))
     assert [str(closed) for closed in profiles.load((await caller.chatbot()).profile).closed] == days[:1]
 

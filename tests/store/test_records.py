@@ -117,7 +117,7 @@ async def test_a_bot_past_the_plans_number_is_not_written(db: Database) -> None:
 async def test_only_the_settings_of_a_bot_can_be_changed(db: Database, name: str) -> None:
     await furnish(db)
     with pytest.raises(ValueError, match="cannot be changed"):
-        await bots.update(db, new_bot(), lambda _: {name: 1})
+        await bots.update(db, new_bot(), lambda _: {name: 1}, START)
     with pytest.raises(ValueError, match="cannot be changed"):
         await accounts.update(db, "account", {name: 1})
 

@@ -58,7 +58,7 @@ def values_of(bot: Bot) -> dict[str, str | list[str]]:
     profile = profiles.load(bot.profile)
     return {
         **{name: getattr(bot, name) or "" for name in TEXTS},
-        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours or "").items()},
+        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours).items()},
         "fallback": bot.fallback or "none",
         "ask_back": "off" if bot.ask_back is False else "on",
         "hand_off": "on" if bot.hand_off else "off",

@@ -165,7 +165,7 @@ def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None
     if hours is not None:
         with faults:
             try:
-                week = opening_hours.of_days({**opening_hours.by_day(bot.opening_hours or ""), **hours})
+                week = opening_hours.of_days({**opening_hours.by_day(bot.opening_hours), **hours})
             except opening_hours.OpeningHoursError as fault:
                 raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
             changes |= bots.checked(services.config.models, {"opening_hours": week})

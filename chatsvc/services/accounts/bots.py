@@ -146,16 +146,10 @@ async def change(services: Services, _: Caller, *, bot: Bot, **settings: object)
 
 async def update(services: Services, bot: Bot, changes: Callable[[Bot], Mapping[str, object]]) -> Bot:
     """Write the columns that `changes` returns for the stored bot, in one transaction. Raises `nothing_to_change` and `bot_not_found`."""
-    state, now = await services.account_cache.account(bot.account_id), services.clock()
+    state = await services.account_cache.account(bot.account_id)
     if state is None or bot.id not in state.bots:
         raise refusals.bot_not_found(bot=bot.id)
-
-    def changed(current: Bot) -> Mapping[str, object]:
-        if columns := changes(current):
-            return {**columns, "updated_at": now}
-        raise refusals.nothing_to_change()
-
-    return state.update_bot(await stored.update(services.db, bot, changed))
+    return state.update_bot(await stored.update(services.db, bot, changes, services.clock()))
 
 
 async def activate(services: Services, caller: Caller, *, bot: Bot) -> Bot:
