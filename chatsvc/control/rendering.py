@@ -116,7 +116,7 @@ def audit_record(result: AuditRecord) -> Json:
     """Return a record of the audit log. `uid` is the user id of a local user, or null for other actors."""
     actor = result.actor
     return {
-        "at": times.with_millis(result.at),
+        "at": times.with_millis(result.recorded_at),
         "uid": int(actor.id) if actor.kind == "user" else None,
         "actor": actor._asdict(),
         **fields(result, "via", "operation"),
@@ -232,7 +232,7 @@ def _both(entry: Entry, read: SiteEntry | None) -> Json:
 
 def knowledge_change(result: KnowledgeChange) -> Json:
     origin = result.origin
-    about = {"id": origin.id, "at": times.with_millis(origin.at), "actor": origin.actor._asdict(), "via": origin.via}
+    about = {"id": origin.id, "at": times.with_millis(origin.changed_at), "actor": origin.actor._asdict(), "via": origin.via}
     return {**about, **fields(result, "kind", "title", "before", "after", "undone", "undoes")}
 
 

@@ -78,14 +78,14 @@ class SettingChange(NamedTuple):
 
 
 class AuditRecord(NamedTuple):
-    """An administrative operation: time in milliseconds, caller, account and ids concerned.
+    """An administrative operation: its time in milliseconds, the caller, and the account and ids concerned.
 
     `outcome` is "done", "refused" or "failed"; it is None while the operation runs, and remains None after a crash.
     `number` is 0 until the record is stored. `own` is true if operators change their own session, password or language.
     A refused act that is repeated within ten minutes, and equal acts in a row, share one record, with their number as `times`.
     """
 
-    at: int
+    recorded_at: int
     actor: Actor
     via: str
     account_id: str | None

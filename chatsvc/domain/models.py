@@ -250,7 +250,7 @@ class ChangeOrigin(NamedTuple):
     """Origin of a change: its id, time (milliseconds) and author. `via` is the front end, "cli" or "web"."""
 
     id: str
-    at: int
+    changed_at: int
     actor: Actor
     via: str
 

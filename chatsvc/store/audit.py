@@ -50,7 +50,7 @@ def record_in(connection: Connection, entry: AuditRecord) -> int:
     row = connection.execute(
         f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
         (
-            *(entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids)),
+            *(entry.recorded_at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids)),
             *(entry.outcome, int(entry.own), _json(entry.changes)),
         ),
     ).fetchone()
@@ -92,7 +92,7 @@ def _counted(connection: Connection, entry: AuditRecord) -> int | None:
     if entry.outcome is None:
         return None
     values: tuple[object, ...] = (
-        *(entry.actor.id, entry.operation, entry.at - JOINED_MS, entry.at, entry.actor.kind, entry.via),
+        *(entry.actor.id, entry.operation, entry.recorded_at - JOINED_MS, entry.recorded_at, entry.actor.kind, entry.via),
         *(entry.account_id, json.dumps(entry.ids)),
     )
     if entry.outcome == REFUSED:

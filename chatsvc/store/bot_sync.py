@@ -67,7 +67,7 @@ def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], Chang
     if wanted.is_new:
         bot = bots.insert(connection, bot._replace(**wanted.changes))
     elif wanted.changes:
-        bot = bots.change(connection, bot, {**wanted.changes, "updated_at": origins().at})
+        bot = bots.change(connection, bot, {**wanted.changes, "updated_at": origins().changed_at})
     if gone:
         knowledge.remove_files_within(connection, bot.id, gone, [], origins())
     if files:

@@ -75,7 +75,7 @@ def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile
     """Replace files and the sources that they name, in the caller's transaction. Return the former number of entries of each file."""
     names, sources = [file.name for file in files], {source for file in files for source in file.sources}
     before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
-    changes.change(connection, bot_id, origin, "add", before, _rows(files, origin.at), files=names)
+    changes.change(connection, bot_id, origin, "add", before, _rows(files, origin.changed_at), files=names)
     gone, left = [], before.entries
     for file in files:
         rest = [row for row in left if row.file != file.name and row.entry.source not in file.sources]
@@ -145,7 +145,7 @@ def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOri
 @writes
 def create(connection: Connection, bot_id: str, entry: Entry, origin: ChangeOrigin) -> Entry:
     """Insert one entry that comes from no file, and record the change."""
-    changes.change(connection, bot_id, origin, "create", Rows(), Rows([StoredEntry(0, entry, None, origin.at)]))
+    changes.change(connection, bot_id, origin, "create", Rows(), Rows([StoredEntry(0, entry, None, origin.changed_at)]))
     return entry
 
 

@@ -148,7 +148,7 @@ def change(
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
         """,
         (
-            *(bot_id, origin.id, origin.at, *origin.actor, origin.via, kind, title[:_MOST_TITLE]),
+            *(bot_id, origin.id, origin.changed_at, *origin.actor, origin.via, kind, title[:_MOST_TITLE]),
             *(len(before.entries), len(after.entries), json.dumps(list(files)), undoes),
             zlib.compress(json.dumps([before, after], ensure_ascii=False).encode(), 1),
         ),

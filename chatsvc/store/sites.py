@@ -187,7 +187,7 @@ def apply(connection: Connection, site: Site, new: Sequence[SiteEntry], origin: 
     ids |= {(item.page, item.key): entry.id for item, entry in zip(difference.added, added, strict=True)}
     before = Rows([stored[item.id] for item in (*(entry for entry, _ in difference.changed), *difference.removed)])
     edited = [stored[e.id]._replace(entry=e._replace(question=item.question, answer=item.answer)) for e, item in difference.changed]
-    after = Rows([*edited, *(StoredEntry(0, entry, None, origin.at) for entry in added)])
+    after = Rows([*edited, *(StoredEntry(0, entry, None, origin.changed_at) for entry in added)])
     if before.entries or after.entries:
         knowledge_changes.change(connection, site.bot_id, origin, "add", before, after, files=[site.url])
     connection.execute(f"DELETE FROM site_entries WHERE site = {_NUMBER}", (site.id,))

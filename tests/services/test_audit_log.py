@@ -228,7 +228,7 @@ async def test_what_an_operator_changes_of_the_own_pushes_out_no_other_records(a
     for number in range(20):
         at = START + number * audit.JOINED_MS
         await audit.record(db, AuditRecord(at, eve, "web", None, "operator.language", {}, "done", own=True))
-    assert [(record.operation, record.at) for record in await records(app)] == [
+    assert [(record.operation, record.recorded_at) for record in await records(app)] == [
         ("backup.create", START),
         ("session.create", START),
         *(("operator.language", START + number * audit.JOINED_MS) for number in (18, 19)),
@@ -280,4 +280,4 @@ async def test_records_are_deleted_after_two_years(app: App) -> None:
     for at in (START - audit.AGE_MS - 1, START - audit.AGE_MS + 1, START):
         await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, f"x{at}", {}, "done"))
     assert not await audit.expire(app.services.db, START)
-    assert [record.at for record in await records(app)] == [START - audit.AGE_MS + 1, START]
+    assert [record.recorded_at for record in await records(app)] == [START - audit.AGE_MS + 1, START]

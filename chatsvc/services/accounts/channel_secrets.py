@@ -32,6 +32,11 @@ def new_web_secrets() -> dict[str, str]:
     return {VISITORS: secrets.token_urlsafe(32)}
 
 
+def seal(key: MasterKey, channel_id: str, secrets: Mapping[str, str]) -> bytes:
+    """Encrypt the secrets of a channel."""
+    return sealing.seal(key, CHANNEL_SECRETS, json.dumps(secrets), row_name("channels", channel_id))
+
+
 def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
     """Return the token of a channel. Return None if its secrets cannot be opened or contain no token."""
     try:

@@ -1,6 +1,5 @@
 """Channels of a bot: set, list, pause, resume and remove them; the widget's snippet."""
 
-import json
 import uuid
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
@@ -12,13 +11,10 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
 from chatsvc.domain.models import Bot
 from chatsvc.domain.platforms import CheckSetting, optional_text
-from chatsvc.services.accounts import accounts
+from chatsvc.services.accounts import accounts, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services
 from chatsvc.store import channels as stored
-from chatsvc.store import sealing
-from chatsvc.store.sealing import row_name
-from chatsvc.store.tables import CHANNEL_SECRETS
 
 MOST_SECRET = 4096
 
@@ -58,12 +54,8 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
             raise refusals.token_refused(channel=channel, fault=str(refusal)) from None
         except stored.IdentityTaken:
             raise refusals.channel_taken(channel=channel) from None
-
-    def seal(check: bytes, row: str) -> bytes:
-        return sealing.seal(services.secret.of(check), CHANNEL_SECRETS, json.dumps(secrets), row_name("channels", row))
-
     try:
-        written = await stored.put(services.db, after, seal)
+        written = await stored.put(services.db, after, lambda check, row: channel_secrets.seal(services.secret.of(check), row, secrets))
     except stored.IdentityTaken:
         raise refusals.channel_taken(channel=channel) from None
     finally:

@@ -36,10 +36,10 @@ class BackupDraft(NamedTuple):
 
 
 class KeptBackup(NamedTuple):
-    """A backup in the folder of backups. `at` is when it was written, in Unix milliseconds."""
+    """A backup in the folder of backups. `written_at` is in Unix milliseconds."""
 
     name: str
-    at: int
+    written_at: int
     size: int
 
 
