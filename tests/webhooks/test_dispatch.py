@@ -286,6 +286,7 @@ class Queue(WebhookQueue):
 
     def __init__(self, caller: Caller, post: Post) -> None:
         services = caller.app.services
+        services.webhooks.is_running = False  # the service looks for due deliveries every few seconds, and would send these
         super().__init__(services.db, services.webhooks.sender, services.secret, frozenset({"enterprise"}), lambda: 0)
         self._post = post
 
