@@ -84,10 +84,6 @@ class Tallies:
             if not self._of_accounts[account_id]:
                 del self._of_accounts[account_id]
 
-    def request(self, route: str, status: int, error: str, seconds: float) -> None:
-        self.requests[route, status, error] += 1
-        self.durations[route].note(seconds)
-
     def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
         """Count the tokens and the cost of a committed reply."""
         before = self.spendings.get((tier, plan), NOTHING)

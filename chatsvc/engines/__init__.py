@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
@@ -148,14 +149,12 @@ class Evidence(NamedTuple):
     confidence: float | None = None
 
     @classmethod
-    def of(cls, result: SearchResult) -> Self:
-        # In the search's own order: its first hit is the one that answers, although another may have a higher score.
-        return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
-
-    @classmethod
-    def of_hits(cls, hits: Iterable[Hit]) -> Self:
-        """Describe entries that were given to a model."""
-        return cls(_scores(sorted(hits, key=attrgetter("score"), reverse=True)))
+    def of(cls, hits: Iterable[Hit], decision: str | None = None, confidence: float | None = None) -> Self:
+        """Describe the hits of a search with its decision and confidence, or, without them, the entries for a model."""
+        # A search has put its hits in order: its first hit is the one that answers, although another may have a higher score.
+        ranked = hits if decision else sorted(hits, key=attrgetter("score"), reverse=True)
+        scores = tuple((hit.entry.id, round(hit.score, 4)) for hit in islice(ranked, MAX_EVIDENCE))
+        return cls(scores, decision, None if confidence is None else round(confidence, 4))
 
     @property
     def answering(self) -> str | None:
@@ -166,10 +165,6 @@ class Evidence(NamedTuple):
         """Encode for the store."""
         entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]
         return json.dumps({"entries": entries, "decision": self.decision, "confidence": self.confidence})
-
-
-def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
-    return tuple((hit.entry.id, round(hit.score, 4)) for hit in hits[:MAX_EVIDENCE])
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
         began = perf_counter()
         response = await handler(request)
         seconds = perf_counter() - began
-        services.tallies.request(info.route, response.status, info.error, seconds)
+        services.tallies.requests[info.route, response.status, info.error] += 1
+        services.tallies.durations[info.route].note(seconds)
         if services.config.log.access:
             ms = round(seconds * 1000, 1)
             method, _, route = info.route.rpartition(" ")

@@ -171,7 +171,7 @@ class AnthropicEngine:
                     work = partial(review.complaint, text, noted.hits, captured)
                     complaint = await self._share.run(work, turn, review.characters_read(turn, text))
                     if complaint is None:
-                        return Reply(text, spent, captured, evidence=Evidence.of_hits(noted.hits))
+                        return Reply(text, spent, captured, evidence=Evidence.of(noted.hits))
                     if is_corrected:
                         raise EngineError("no_answer", "the model's reply failed its review twice")
                     is_corrected = True
@@ -189,7 +189,7 @@ class AnthropicEngine:
         if captured is None:
             raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
         text = notes.confirmation(turn, captured)
-        return Reply(text, spent, captured, evidence=Evidence.of_hits(noted.hits))
+        return Reply(text, spent, captured, evidence=Evidence.of(noted.hits))
 
     async def _ask(self, client: Client, ends_at: float, body: MessageCreateParamsNonStreaming) -> bytes:
         """Make one call with its retries. Raise the fault if a pause would end after `ends_at` (loop time)."""

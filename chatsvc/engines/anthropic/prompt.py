@@ -316,5 +316,5 @@ def fits(known: Knowledge, budget: int) -> bool:
 def entries_told(entries: Iterable[Entry], title: str) -> str:
     """Return entries as text between tags. Tags in entries are escaped. Other phrasings are left out, since they only help a search."""
     texts = [_OUR_TAGS.sub(_QUOTE, f"Q: {entry.question.strip()}\nA: {entry.answer.strip()}") for entry in entries]
-    inside = "\n".join(f"<entry>\n{text}\n</entry>" for text in texts) or "(nothing)"
+    inside = "\n".join([f"<entry>\n{text}\n</entry>" for text in texts]) or "(nothing)"
     return f"{title}, as questions and answers:\n<knowledge>\n{inside}\n</knowledge>"

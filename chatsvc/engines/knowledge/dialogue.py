@@ -29,7 +29,16 @@ _LONGEST_ABOUT = 80  # characters of a visitor's words that name a form
 
 def reply(turn: Turn) -> Reply:
     """Answer one turn. Raises EngineError("no_answer"), with a fallback text, if the bot does not know the answer."""
-    return Dialogue(turn).reply()
+    dialogue = Dialogue(turn)
+    text: str | None = None
+    pending, question = dialogue.state.pending, dialogue.state.question
+    if dialogue.is_stale and pending in ("form", "confirm", "change"):
+        text = dialogue.resume()
+    elif pending in _PENDING:
+        text = _PENDING[pending](dialogue)
+    if pending == "choices" and (text is None or dialogue.evidence is None):  # none of the choices was taken
+        dialogue.missed = question
+    return dialogue.finished(dialogue.say_to_message() if text is None else text)
 
 
 def nobody_came(turn: Turn) -> Reply:
@@ -40,15 +49,6 @@ def nobody_came(turn: Turn) -> Reply:
 
 class Dialogue(Requests):
     """The turn being answered."""
-
-    def reply(self) -> Reply:
-        pending, question = self.state.pending, self.state.question
-        if self.is_stale and pending in ("form", "confirm", "change"):
-            return self.finished(self._resume())
-        text = _PENDING[pending](self) if pending in _PENDING else None
-        if pending == "choices" and (text is None or self.evidence is None):  # none of the choices was taken
-            self.missed = question
-        return self.finished(self._say_to_message() if text is None else text)
 
     def finished(self, text: str) -> Reply:
         """Return the reply with a text and the new state. Raises EngineError("no_answer") if the bot does not know the answer."""
@@ -61,11 +61,11 @@ class Dialogue(Requests):
             raise EngineError("no_answer", "decision abstain", fallback=text, dialogue=dialogue, choices=self.choices)
         return Reply(text, captured=self.captured, dialogue=dialogue, evidence=self.evidence, choices=self.choices, missed=self.missed)
 
-    def _resume(self) -> str:
+    def resume(self) -> str:
         """Answer the message, and ask whether to continue with a form that was opened hours ago."""
         draft = self.state.draft
         self.state.settle()
-        lead = self.greeting() if self.only("greet") else self._say_to_message()
+        lead = self.greeting() if self.only("greet") else self.say_to_message()
         if not self.only("greet") and (self.state.pending or self.captured or self.is_unknown):
             return lead
         quoted = " / ".join(draft.quotes)[:_LONGEST_ABOUT] if draft else ""
@@ -73,7 +73,8 @@ class Dialogue(Requests):
         self.state.draft, self.state.pending, self.choices = draft, "resume", self.say.yes_no
         return f"{lead}\n\n{self.say('resume', about=about)}"
 
-    def _say_to_message(self) -> str:
+    def say_to_message(self) -> str:
+        """Answer a message that is no answer to what the bot has asked for."""
         self.state.settle()
         sure = (act.name == self.wish and act.probability >= SURE_QUESTION for act in self.acts)
         # An unsure wish in the form of a question is a question: "can I drop it off tomorrow".

@@ -255,7 +255,7 @@ class DialogueTurn:
             elif (result := self._find(text)).decision == "answer" or (len(asked) > 1 and self._is_alone(result)):
                 if len(asked) > 1 or whole.decision == "ask":
                     answers.append(self._told(result))
-                    self.evidence = Evidence.of(result)._replace(decision="answer")
+                    self.evidence = Evidence.of(result.hits, "answer", result.confidence)
             elif result.decision == "ask" and len(result.facts) > 1:
                 left.append(result)
         is_half = len(answers) < len(asked) and whole.decision == ("answer" if left else "ask")  # the whole says more
@@ -302,7 +302,7 @@ class DialogueTurn:
     def search(self, text: str) -> str | None:
         """Answer from the knowledge with one fact or with choices. Return None if no fact is likely."""
         result = self._find(text)
-        self.evidence = Evidence.of(result)
+        self.evidence = Evidence.of(result.hits, result.decision, result.confidence)
         titles = [fact.title for fact in result.facts][:_MOST_CHOICES]  # of which a visitor may choose
         is_repeated = result.confidence >= _AGAIN and bool(titles) and titles[0] in self.offered  # in other words, rather than chosen
         if result.decision == "answer" or is_repeated:
@@ -330,7 +330,7 @@ class DialogueTurn:
         else:
             answer = self._told(result)
         self.missed = self.missed or ("" if result.confidence >= ANSWER else text)
-        evidence = self.evidence = Evidence.of(result)._replace(decision="answer")
+        evidence = self.evidence = Evidence.of(result.hits, "answer", result.confidence)
         is_same_question, self.state.last_question = asked == self.state.last_question, asked
         if answer == self.state.last_answer and is_same_question:
             return f"{answer}\n\n{self.offer(self.draft('contact'), 'offer.again')}"

@@ -114,7 +114,7 @@ def test_the_evidence_of_a_reply_names_first_the_entry_that_the_search_puts_firs
     index = KnowledgeIndex([Entry(question, question, (), answer, "en") for question, answer in answers.items()], "en")
     result = index.search("Do you rent bikes?")
     assert max(result.hits, key=lambda hit: hit.score).entry.id == "Bikes"
-    assert Evidence.of(result).answering == "Do you rent bikes?"
+    assert Evidence.of(result.hits, result.decision).answering == "Do you rent bikes?"
 
 
 def test_a_row_and_a_column_that_are_named_are_the_cell() -> None:

@@ -232,7 +232,3 @@ def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...
     terms = min(_FEW, len(question.terms)) / _FEW
     shown = first.evidence[first.best]
     return (*shown, 1 / sum(grown), min(ahead, _AHEAD) / _AHEAD, alone, terms, min(2, question.alien) / 2, question.unknown)
-
-
-def confidence(shown: Sequence[float]) -> float:
-    return 1 / (1 + math.exp(-BIAS - topics.dot(SURE, shown)))

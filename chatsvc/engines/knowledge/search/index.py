@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from sys import intern
 
 from chatsvc.domain.folding import primary
@@ -94,7 +94,7 @@ class KnowledgeIndex:
         question, judged, wanted = self.judge(text, language, spoken=spoken, subject=subject)
         if not judged:
             return SearchResult(wanted, "abstain", 0.0, ())
-        sure = evidence.confidence(evidence.signs(question, judged))
+        sure = 1 / (1 + math.exp(-evidence.BIAS - topics.dot(evidence.SURE, evidence.signs(question, judged))))
         best = self.entries[judged[0].number]
         if any(words(phrasing) == words(text) for phrasing in (best.question, *best.alt)):
             sure = max(sure, _CALLED)
@@ -149,7 +149,7 @@ class KnowledgeIndex:
 
     def _rank(self, weights: dict[int, float], features: Sequence[str], wanted: str, other: float) -> list[tuple[float, int, float, float]]:
         """Return the candidates, best first: score, number, the factor of their language, and the likeness of their topics."""
-        about = topics.shared().of((feature, 1.0) for feature in features)
+        about = topics.shared().of(zip(features, repeat(1.0)))
         scores = self._corpus.postings.accumulate(weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
         alike = self._corpus.topics.accumulate(about.items(), TOPICS_BUDGET)
@@ -158,8 +158,10 @@ class KnowledgeIndex:
         # only the best are checked for their language, since checking thousands is slower than finding them
         cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1] if scores else 0.0
         best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
-        factors = {entry: other if wanted in self.languages and self._languages[entry] != wanted else 1.0 for entry in best}
-        ranked = [(factor * scores[entry], entry, factor, alike.get(entry, 0.0)) for entry, factor in factors.items()]
+        ranked = []
+        for entry in best:
+            factor = other if wanted in self.languages and self._languages[entry] != wanted else 1.0
+            ranked.append((factor * scores[entry], entry, factor, alike.get(entry, 0.0)))
         return heapq.nsmallest(_CANDIDATES, ranked, key=lambda candidate: (-candidate[0], candidate[1]))
 
     def _read(self, tokens: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
