@@ -79,22 +79,15 @@ def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
     """Open an existing file. Raise OSError, or CommandError as root if another user can lead the path to somebody else's file."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
-        check_owner(path, descriptor)
+        # The check follows the opening, so that a change of the path by another user in between has no effect.
+        owner = owner_of(path)
+        if owner and owner != os.fstat(descriptor).st_uid:
+            who = "others" if owner == _ANYBODY else f"the user {user_name(owner)}"
+            raise CommandError(f"{path} is not opened as root: {who} may change where this path leads")
     except CommandError:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def check_owner(path: Path, descriptor: int) -> None:
-    """Raise CommandError if root has opened a path that another user can make lead to a file of somebody else.
-
-    The check follows the opening, so that a change of the path by another user in between has no effect.
-    """
-    owner = owner_of(path)
-    if owner and owner != os.fstat(descriptor).st_uid:
-        who = "others" if owner == _ANYBODY else f"the user {user_name(owner)}"
-        raise CommandError(f"{path} is not opened as root: {who} may change where this path leads")
 
 
 def run_as(uid: int) -> None:

@@ -5,7 +5,6 @@ The operating system stores and rotates the log.
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import time
@@ -59,7 +58,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         # ASCII only: neither a lone surrogate nor the terminal's encoding can make a line fail.
-        return terminal.escape_json(json.dumps(line, default=str))
+        return terminal.to_json(line, ensure_ascii=True, default=str)
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:

@@ -21,7 +21,7 @@ from chatsvc.cli.main import chatsvc as chatsvc_command
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.domain import channels
 from chatsvc.platforms import PLATFORMS
-from chatsvc.services.administration import OPERATIONS, find
+from chatsvc.services.administration import OPERATIONS
 from tests.tables import rows
 
 pytestmark = pytest.mark.no_cover  # the sources are read, hardly anything of them is run
@@ -130,7 +130,7 @@ def test_values_of_functions_are_named_by_nouns() -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_a_coroutine_function_over_services_with_named_arguments(name: str) -> None:
-    operation = find(name).function()
+    operation = OPERATIONS[name].function()
     assert inspect.iscoroutinefunction(operation)
     signature = inspect.signature(operation)
     services, caller, *others = signature.parameters.values()
@@ -173,7 +173,7 @@ def test_every_operation_with_json_is_called_by_a_command_and_with_arguments_tha
     called = dict(operations_called())
     assert called.keys() == RENDERERS.keys() <= OPERATIONS.keys()
     for name, arguments in called.items():
-        parameters = inspect.signature(find(name).function()).parameters.values()
+        parameters = inspect.signature(OPERATIONS[name].function()).parameters.values()
         if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
             assert arguments <= {parameter.name for parameter in parameters}, name
 

@@ -13,8 +13,8 @@ TODAY = {
     "GET /chatbots": (15, 42),
     "message without a model": (47, 215),
     "message with a model": (43, 161),
-    "form of the dashboard": (39, 139),
-    "key create": (30, 92),
+    "form of the dashboard": (39, 138),
+    "key create": (30, 83),
 }
 AIR = 1.1
 

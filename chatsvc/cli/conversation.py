@@ -8,10 +8,10 @@ import click
 
 from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
-from chatsvc.cli.output import call, counted, echo, pages, progress, show, to_json
+from chatsvc.cli.output import call, counted, echo, pages, progress, show
 from chatsvc.domain import terminal
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
-from chatsvc.domain.terminal import indented, one_line
+from chatsvc.domain.terminal import indented, one_line, to_json
 
 
 def _print(thread: dict[str, Any]) -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from aiohttp import ClientSession, web
 
 from chatsvc import background
-from chatsvc.cli.output import echo, to_json
+from chatsvc.cli.output import echo
 from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import one_line
+from chatsvc.domain.terminal import one_line, to_json
 from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
 from chatsvc.outbound.egress import Egress
 

@@ -20,9 +20,10 @@ from chatsvc import config, log, samples
 from chatsvc.app import App
 from chatsvc.cli.deliveries import ReceivedDelivery, receiver, stop_event
 from chatsvc.cli.operations import command, options
-from chatsvc.cli.output import echo, to_json
+from chatsvc.cli.output import echo
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.terminal import to_json
 from chatsvc.domain.times import DAY_MS, now_ms
 from chatsvc.domain.visitor_tokens import user_id_of
 from chatsvc.local_user import caller_of

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from chatsvc import config
+from chatsvc.cli.main import CONFIG_FILE
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.config.load import DATA_DIR
@@ -28,7 +29,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     *options(operator="EMAIL"),
 )
 def init(ctx: click.Context, directory: Path | None, operator: str | None, as_json: bool) -> None:
-    named = ctx.find_root().obj
+    root = ctx.find_root()
+    named = root.params[CONFIG_FILE]
     if directory is not None and named is not None:
         raise click.UsageError("give a DIR or -c FILE, one of them")
     if directory is None:
@@ -39,7 +41,7 @@ def init(ctx: click.Context, directory: Path | None, operator: str | None, as_js
     if not file.exists():
         _make(file)
     if directory is not None or named is not None:
-        ctx.find_root().obj = str(file)
+        root.params[CONFIG_FILE] = str(file)
     if (owner := owner_of(config.read(file).data_dir)) > 0:
         run_as(owner)
     loaded = load_config(ctx)

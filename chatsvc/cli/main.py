@@ -57,6 +57,8 @@ COMMANDS = {
 }
 
 
+CONFIG_FILE = "config_file"  # the parameter of -c in the root context
+
 # Commands, groups and options have their help in `translations/commands.yaml`, which is read when it is shown.
 
 
@@ -122,12 +124,12 @@ class Lazy(CatalogueGroup):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-c", "--config", "config_file", metavar="FILE", cls=CatalogueOption)
-@click.version_option(__version__, message="chatsvc %(version)s")
-@click.pass_context
-def chatsvc(ctx: click.Context, config_file: str | None) -> None:
-    ctx.obj = config_file
+chatsvc = Lazy(
+    "chatsvc",
+    params=[CatalogueOption(["-c", "--config", CONFIG_FILE], metavar="FILE")],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, message="chatsvc %(version)s")(chatsvc)
 
 
 def _known_refusal(fault: Exception) -> str | None:

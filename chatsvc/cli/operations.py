@@ -19,8 +19,6 @@ from chatsvc.domain.models import APPOINTMENT_STATUSES, CHANNELS, REQUEST_STATUS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from chatsvc.config import Config
-
 
 Offer = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
@@ -48,7 +46,7 @@ def word(name: str, *words: str) -> Offered:
 
 def setting(name: str, field: str, *more: str) -> Offered:
     """Make a parameter type that completes names from the configuration, such as names of tiers or plans."""
-    return Offered(name, lambda ctx, begin: ((text, None) for text in (*getattr(_config(ctx), field), *more) if text.startswith(begin)))
+    return Offered(name, lambda ctx, begin: ((text, None) for text in (*getattr(load_config(ctx), field), *more) if text.startswith(begin)))
 
 
 def id_of(name: str, operation: str) -> Offered:
@@ -61,7 +59,7 @@ def id_of(name: str, operation: str) -> Offered:
         from chatsvc.control import client
 
         # Where no service runs, the command would do the work itself: make a folder, migrate. Pressing Tab must not.
-        running = client.connect(_config(ctx).data_dir)
+        running = client.connect(load_config(ctx).data_dir)
         if running is None:
             return []
         running.close()
@@ -86,13 +84,6 @@ def completions(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[
 
     # A name may hold what a terminal obeys, and the shell prints it.
     return [CompletionItem(one_line(text), help=about and one_line(about)) for text, about in words]
-
-
-def _config(ctx: click.Context) -> Config:
-    # The command itself, which takes over -c, does not run here.
-    root = ctx.find_root()
-    root.obj = root.params.get("config_file")
-    return load_config(ctx)
 
 
 ACCOUNT = id_of("id", "account.list")

@@ -1,9 +1,8 @@
 """The configuration, the calls of operations and the output of all commands.
 
-All output goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
+All output goes through `echo` or `terminal.to_json`: no control or invisible character reaches a terminal.
 """
 
-import json
 import os
 import sys
 import threading
@@ -16,6 +15,7 @@ from typing import IO, Any
 import click
 
 from chatsvc import config
+from chatsvc.cli.main import CONFIG_FILE
 from chatsvc.config import Config, ConfigDocument
 from chatsvc.domain import terminal
 from chatsvc.local_user import refuse_root
@@ -31,7 +31,7 @@ def load_document(ctx: click.Context) -> ConfigDocument:
     """Read the configuration file, once for each command. Raises ConfigError, and CommandError if root would use another user's files."""
     root = ctx.find_root()
     if DOCUMENT not in root.meta:
-        path = config.locate(root.obj, os.environ, Path.cwd())
+        path = config.locate(root.params[CONFIG_FILE], os.environ, Path.cwd())
         if path is not None:
             refuse_root(path)
         document = config.read(path)
@@ -85,15 +85,10 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(terminal.escape(text), err=err, nl=nl)
 
 
-def to_json(value: Any, indent: int | None = None) -> str:
-    """Serialise a value; control, bidirectional and invisible characters are escaped, other letters are not."""
-    return terminal.escape_json(json.dumps(value, ensure_ascii=False, indent=indent))
-
-
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
     """Print a result as JSON, as a table of `columns` (a list), or a line for each field (an object)."""
     if as_json:
-        click.echo(to_json(value, indent=2))
+        click.echo(terminal.to_json(value, indent=2))
     elif isinstance(value, list):
         table(value, columns)
     else:

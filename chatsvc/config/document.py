@@ -28,17 +28,13 @@ _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U0001
 
 
 class Scalar(NamedTuple):
-    """A text as written in the file. `plain` is true if it has no quotes."""
+    """A text as written in the file. `plain` is true if it has no quotes, `null` if it has none and is empty, `~` or `null`."""
 
     line: int
     column: int
     text: str = ""
     plain: bool = True
-
-    @property
-    def null(self) -> bool:
-        """Return whether the text has no quotes and is empty, `~` or `null`."""
-        return self.plain and self.text in _NULL
+    null: bool = False
 
 
 class Map(NamedTuple):
@@ -58,7 +54,7 @@ class List(NamedTuple):
 
 
 Node = Scalar | Map | List
-NOTHING = Scalar(0, 0)
+NOTHING = Scalar(0, 0, null=True)
 
 
 def read_text(path: Path) -> str:
@@ -126,7 +122,8 @@ def _node(yaml: Any, events: Iterator[Any], event: Any, file: str, depth: int = 
             raise _refused(event, file, message)
     line, column = event.start_mark.line + 1, event.start_mark.column + 1
     if isinstance(event, yaml.ScalarEvent):
-        return Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
+        plain = not event.style  # None or "", the C parser's way
+        return Scalar(line, column, event.value, plain, plain and event.value in _NULL)
     if isinstance(event, yaml.SequenceStartEvent):
         items: list[Node] = []
         while not isinstance(item := next(events), yaml.SequenceEndEvent):
@@ -138,7 +135,7 @@ def _node(yaml: Any, events: Iterator[Any], event: Any, file: str, depth: int = 
         if not isinstance(key, Scalar):
             raise _refused(item, file, "expected the name of a setting")
         if isinstance(value, Scalar) and value.plain and not value.text:
-            value = Scalar(key.line, key.column)  # of an absent value parsers have no common idea where it is
+            value = Scalar(key.line, key.column, null=True)  # of an absent value parsers have no common idea where it is
         pairs.append((key, value))
     return Map(line, column, pairs)
 

@@ -45,14 +45,14 @@ DATA_DIR = "data"
 
 
 class ConfigDocument(NamedTuple):
-    """A parsed configuration file whose settings are not yet interpreted. `path` is None if there is no file.
+    """A parsed configuration file, of whose settings only two are interpreted yet. `path` is None if there is no file.
 
-    `data_dir` is the default if the setting is faulty. `names_store` is true if the store is one of several processes.
+    `root` has all settings. `data_dir` is the default if the setting is faulty. `names_store` is true if the store is one of several
+    processes.
     """
 
     path: Path | None
-    source: Source
-    node: Node
+    root: Section
     data_dir: Path
     names_store: bool
 
@@ -84,13 +84,15 @@ def read(path: Path | None, environ: Mapping[str, str] = os.environ) -> ConfigDo
     if path is not None:
         source = Source(str(path), path.absolute().parent, environ, [])
         path, node = path.absolute(), parse(read_text(path), source.file)
-    root = Section(source._replace(faults=[]), node, "")
-    return ConfigDocument(path, source, node, root.folder("data_dir", DATA_DIR), root.section("store").gives("url"))
+    root = Section(source, node, "", *_ROOT)
+    data_dir = source.folder / root.text("data_dir", values.path, DATA_DIR)
+    names_store = Section(source, root.nodes.get("store", NOTHING), "store", *store.KEYS).gives("url")
+    return ConfigDocument(path, root, data_dir, names_store)
 
 
 def build(document: ConfigDocument) -> Config:
     """Interpret the settings and read the files with secrets; raises ConfigError with every fault."""
-    root = Section(document.source, document.node, "", *_ROOT)
+    root = document.root
     store_section, notices_section = root.section("store", *store.KEYS), root.section("notices", "smtp", TEAM)
     channels = root.section("channels", *PLATFORMS)
     smtp, team = notices_section.section("smtp", *_SMTP_KEYS), notices_section.section(TEAM, *keys_of(TeamNotices))
@@ -99,7 +101,7 @@ def build(document: ConfigDocument) -> Config:
     config = Config(
         path=document.path,
         server=_server(root.section("server", *_SERVER_KEYS)),
-        data_dir=root.folder("data_dir", DATA_DIR),
+        data_dir=document.data_dir,
         master_key=root.secret("master_key", values.master_key, "${CHATSVC_MASTER_KEY}"),
         anthropic=_anthropic(anthropic),
         models=_models(root),
@@ -114,8 +116,8 @@ def build(document: ConfigDocument) -> Config:
         path_holds_secrets=any(section.writes_out(key) for section, key in secrets),
         **{name: settings(kind, root.section(name, *keys_of(kind))) for name, kind in SECTIONS.items()},
     )
-    if document.source.faults:
-        raise ConfigError(document.source.faults)
+    if root.source.faults:
+        raise ConfigError(root.source.faults)
     return config
 
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from chatsvc.config import values
 from chatsvc.config.document import NOTHING, ConfigFault, List, Map, Node, Scalar, why
 from chatsvc.config.model import Secret
 from chatsvc.domain.errors import CommandError
@@ -138,16 +139,13 @@ class Section:
         if not isinstance(node, List):
             self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
             return ()
-        values = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
-        return tuple(value for value in values if value is not None)
+        items = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
+        return tuple(item for item in items if item is not None)
 
     def file(self, key: str) -> Path | None:
         """Read a path, which may be relative to the file's folder, or null."""
-        path = self.optional(key, _path_text)
+        path = self.optional(key, values.path)
         return None if path is None else self.source.folder / path
-
-    def folder(self, key: str, default: str) -> Path:
-        return self.source.folder / self.text(key, _path_text, default)
 
     def secret(self, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
         """Return the secret under `key`, or the one in the file that `key`_file names.
@@ -156,7 +154,7 @@ class Section:
         """
         key_file = f"{key}_file"
         if not self.gives(key_file):
-            node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default, plain=False)
+            node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default)
             text = self._read(self._path(key), node, read, may_be_unset=True)
             return Secret(text) if text else None
         if self.gives(key):
@@ -206,12 +204,6 @@ def _expectation(read: Callable[[str], object]) -> str:
     raise AssertionError("every reader of values refuses an empty text")
 
 
-def _path_text(text: str) -> str:
-    if not text.strip() or not text.isprintable() or text.startswith("~"):
-        raise ValueError("expected a path, relative to this file's folder or absolute (~ is not expanded, ${HOME} is)")
-    return text
-
-
 def _unknown(key: str, known: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
@@ -230,20 +222,20 @@ def keys_of(kind: Any) -> list[str]:
 
 def settings(kind: type[T], section: Section, **given: Any) -> T:
     """Read the settings that a dataclass declares, and make it with these and the given fields."""
-    values = dict(given)
+    arguments = dict(given)
     for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
         if not (about := declared.metadata):
             continue
         key, read = about["key"] or declared.name, about["read"]
         match about["how"]:
             case "file":
-                values[declared.name] = section.file(key)
+                arguments[declared.name] = section.file(key)
             case "folder":
-                values[declared.name] = section.folder(key, str(declared.default))
+                arguments[declared.name] = section.source.folder / section.text(key, values.path, str(declared.default))
             case "secret":
-                values[declared.name] = section.secret(key, read, about["otherwise"])
+                arguments[declared.name] = section.secret(key, read, about["otherwise"])
             case "optional" | "texts" as how:
-                values[declared.name] = getattr(section, how)(key, read)
+                arguments[declared.name] = getattr(section, how)(key, read)
             case how:
-                values[declared.name] = getattr(section, how)(key, read, declared.default)
-    return kind(**values)
+                arguments[declared.name] = getattr(section, how)(key, read, declared.default)
+    return kind(**arguments)

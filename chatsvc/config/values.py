@@ -88,6 +88,10 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 line = _checked(lambda text: text.strip() and text.isprintable(), "expected a text on one line, not empty")
+path = _checked(
+    lambda text: text.strip() and text.isprintable() and not text.startswith("~"),
+    "expected a path, relative to this file's folder or absolute (~ is not expanded, ${HOME} is)",
+)
 email = _checked(lambda text: is_email(text) and "." in text.partition("@")[2], "expected an e-mail address, such as admin@example.com")
 name = _matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",

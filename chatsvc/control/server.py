@@ -20,7 +20,7 @@ from chatsvc.domain import paging, refusals, shapes
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.refusals import Refused
 from chatsvc.local_user import caller_of
-from chatsvc.services.administration import find, perform
+from chatsvc.services.administration import OPERATIONS, perform
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 
@@ -110,7 +110,7 @@ class ControlServer:
         if operation not in RENDERERS:
             # Operations on an operator's own session are the dashboard's.
             raise refusals.operation_unknown(operation=operation)
-        signature = inspect.signature(find(operation).function())
+        signature = inspect.signature(OPERATIONS[operation].function())
         try:
             signature.bind(self._services, caller, **arguments)
         except TypeError:

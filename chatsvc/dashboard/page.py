@@ -152,7 +152,7 @@ class Page:
 
         An operation on a record is performed in the record's account. Any other operation is performed in the account of the page.
         """
-        needed, caller = administration.find(operation), self.caller
+        needed, caller = administration.OPERATIONS[operation], self.caller
         is_named = not self._is_bound and any(map(arguments.get, needed.records))
         # These lists are of all accounts of the caller, and an operator may have several: operators.py compares the roles of both.
         is_of_account = needed.role not in (None, Role.ADMINISTRATOR) and not operation.startswith(("operator.", "account.list", "audit"))

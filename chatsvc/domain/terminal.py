@@ -4,7 +4,9 @@ Covered are the control characters (C0, DEL, C1), the line and paragraph separat
 calls default ignorable or format: bidirectional marks and overrides, zero-width characters, tags, variation selectors of the supplement.
 """
 
+import json
 import re
+from typing import Any
 
 _UNSAFE = (  # compiled by `re` at its first use, which most commands never come to
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -19,8 +21,9 @@ def escape(text: str) -> str:
     return text if text.replace("\n", "").isprintable() else re.sub(_UNSAFE, _for_people, text)
 
 
-def escape_json(text: str) -> str:
-    """Replace unsafe characters in serialised JSON by its own escapes, which mean the same. Line feeds between values stay."""
+def to_json(value: object, *, ensure_ascii: bool = False, **options: Any) -> str:
+    """Serialise a value. Unsafe characters are replaced by escapes of JSON, which mean the same. `options` are those of json.dumps."""
+    text = json.dumps(value, ensure_ascii=ensure_ascii, **options)
     return text if text.replace("\n", "").isprintable() else re.sub(_UNSAFE, _for_json, text)
 
 

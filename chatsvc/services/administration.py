@@ -224,13 +224,6 @@ OPERATIONS: Mapping[str, Operation] = {
 RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
 
 
-def find(name: str) -> Operation:
-    """Look up an operation; raises `operation_unknown`."""
-    if name not in OPERATIONS:
-        raise refusals.operation_unknown(operation=name)
-    return OPERATIONS[name]
-
-
 def is_owned(kind: str) -> bool:
     """Return whether records of a kind belong to one account each."""
     return kind in owners.KINDS
@@ -243,7 +236,10 @@ def missing(kind: str, record_id: str) -> Refused:
 
 def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
     """Return the least role for an operation with these arguments, or None if the use-case itself compares record and caller."""
-    operation, given = find(name), {name for name, value in arguments.items() if value is not None}
+    operation = OPERATIONS[name]
+    if not operation.own and not operation.editable:
+        return operation.role
+    given = {name for name, value in arguments.items() if value is not None}
     if given and given <= operation.own:
         return None
     given -= set(operation.records)
@@ -255,7 +251,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
 
     Raises Refused for a forbidden operation, for a record outside the caller's scope, and if the use-case raises it.
     """
-    operation = find(name)
+    operation = OPERATIONS[name]
     if operation.role is None and operation.effect is not ENTER and caller.session is None:
         # Not recorded: strangers could evict the other records.
         raise refusals.session_needed()

@@ -260,11 +260,9 @@ from dataclasses import replace
 from pathlib import Path
 from chatsvc import config
 from chatsvc.control.local_operations import run
-from chatsvc.services.administration import find
 from chatsvc.store import sealing
 from chatsvc.store.master_key import MasterKey
 import chatsvc.store, chatsvc.services.operations.master_key
-find("master_key.rotate")
 sealing.seal(MasterKey(bytes(32)), "", "", "")
 made, places = Path(sys.argv[1]), ("/chatsvc/store/", "/chatsvc/services/operations/master_key.py")
 

@@ -1,6 +1,5 @@
 """Writers of a bot's knowledge; reading the file returns the same entries."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
@@ -8,7 +7,7 @@ from chatsvc.domain.knowledge_files.parsed import one_line
 from chatsvc.domain.knowledge_files.table import COLUMNS, together
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
-from chatsvc.domain.terminal import escape_json
+from chatsvc.domain.terminal import to_json
 
 
 def _jsonl(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
@@ -19,7 +18,7 @@ def _jsonl(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[s
 
 
 def _line(value: object) -> str:
-    return escape_json(json.dumps(value, ensure_ascii=False)) + "\n"
+    return to_json(value) + "\n"
 
 
 def _csv(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:

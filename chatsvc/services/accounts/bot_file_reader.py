@@ -56,7 +56,7 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
         if isinstance(value, (list, tuple)):
             return List(line, 1, [node(item, f"{path}.{index}") for index, item in enumerate(value)])
         if value is None or isinstance(value, bool):
-            return Scalar(line, 1, "" if value is None else str(value).lower())
+            return Scalar(line, 1, "" if value is None else str(value).lower(), null=value is None)
         return Scalar(line, 1, str(value), plain=False)
 
     return node(value, ""), paths

@@ -29,7 +29,7 @@ async def create(
     faults.refuse()
     key = ApiKey(str(uuid.uuid4()), state.account.id, label, secret[: keys.SHOWN], now, expires_at, revoked_at=None, last_used_at=None)
     await stored.create_key(services.db, key, keys.digest(secret))
-    return NewKey(key, keys.status(key, now), secret)
+    return NewKey(key, "active", secret)
 
 
 async def list_all(
