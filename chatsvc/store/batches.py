@@ -5,25 +5,28 @@ Units that arrive while a batch runs form the next one. The transactions of a ba
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import perf_counter
 from traceback import clear_frames
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import Connection, StoreUnavailable, Unit
+from chatsvc.store.database import Connection, StoreUnavailable
 
+P = ParamSpec("P")
 T = TypeVar("T")
 MAX_BATCH = 256
 READERS = 3  # one of them for quick reads alone, which then never wait for long ones
 
 
 class Work(NamedTuple):
-    """A unit that waits for its batch, and the future of its caller."""
+    """A unit that waits for its batch, its arguments after the connection, and the future of its caller."""
 
-    unit: Unit[Any]
+    unit: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
     answer: asyncio.Future[Any]
 
 
@@ -60,7 +63,7 @@ def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], b
         if is_open is not None:
             connection.execute("SAVEPOINT unit")
         try:
-            results.append(work.unit(connection))
+            results.append(work.unit(connection, *work.arguments, **work.named))
         except Exception as fault:
             clear_frames(fault.__traceback__)  # cursors with rows left: SQLite would make and release no savepoint
             if is_open is None or not is_open():
@@ -73,24 +76,28 @@ def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], b
 
 
 class BatchThread:
-    """Queue of units for one connection. `translate` converts an error of the driver to one of the store."""
+    """Queue of units for one connection. `load` is the number of units that wait or run.
+
+    `translate` converts an error of the driver to one of the store.
+    """
 
     def __init__(self, name: str, thread: ConnectionThread, run_batch: RunBatch, translate: Translate) -> None:
         self._thread = thread
         self._run_batch = run_batch
         self._translate = translate
         self.queue: deque[Work] = deque()
-        self.under_way = 0
+        self.load = 0
         # Since the start: units in a batch, seconds for a batch, units that failed through an outage.
         self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
         self._loop = asyncio.get_running_loop()
         self._has_work = asyncio.Event()
         self._draining = background.run(name, self._drain, 0.0)
 
-    async def run(self, unit: Unit[T]) -> T:
+    async def run(self, unit: Callable[Concatenate[Connection, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """Run a unit in the next batch; raises its exception, StoreUnavailable and StoreFault."""
         answer: asyncio.Future[T] = self._loop.create_future()
-        self.queue.append(Work(unit, answer))
+        self.queue.append(Work(unit, arguments, named, answer))
+        self.load += 1
         self._has_work.set()
         return await answer
 
@@ -98,14 +105,16 @@ class BatchThread:
         """Let the queued units fail with StoreUnavailable, because the running batch hangs."""
         while self.queue:
             answer = self.queue.popleft().answer
+            self.load -= 1
             if not answer.done():
                 answer.set_exception(StoreUnavailable(fault))
 
     async def _drain(self) -> None:
         while True:
             await self._has_work.wait()
-            batch = [self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH))]
-            self.under_way = len(batch)
+            batch: list[Work] = []
+            while self.queue and len(batch) < MAX_BATCH:
+                batch.append(self.queue.popleft())
             began = perf_counter()
             try:
                 results = await self._thread.run(self._run_batch, batch)
@@ -118,7 +127,7 @@ class BatchThread:
                 for work in batch:
                     if not work.answer.done():
                         work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
-                self.under_way = 0
+                self.load -= len(batch)
                 if not self.queue:
                     self._has_work.clear()
             # The thread keeps references to both until its next batch, and what was read may be large.

@@ -9,6 +9,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from chatsvc.background import Outage
@@ -111,22 +112,24 @@ class Database(ABC):
         if writes and self.fault:
             raise StoreUnavailable(self.fault)
 
-    async def read(self, unit: Unit[T], *, is_quick: bool = False) -> T:
-        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault. A quick unit does not wait for long units."""
+    async def read(self, unit: Callable[Concatenate[Connection, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
+        """Run `unit(connection, ...)` on one consistent snapshot; raises StoreUnavailable and StoreFault."""
         self.check_usable(writes=False)
-        if not self.readers:
-            return await self.writer.run(unit)
-        others = self.readers[1:]
-        reader = self.readers[0] if is_quick else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
-        return await reader.run(unit)
+        return await min(self.readers[1:] or [self.writer], key=attrgetter("load")).run(unit, *arguments, **named)
 
-    async def write(self, unit: Unit[T]) -> T:
-        """Run `unit` in a transaction and return once it is durable. Raises StoreUnavailable, StoreFault and the unit's exception.
+    async def read_quickly(self, unit: Callable[Concatenate[Connection, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
+        """Run a unit that reads little, as `read` does. It does not wait for long reads."""
+        self.check_usable(writes=False)
+        return await (self.readers[0] if self.readers else self.writer).run(unit, *arguments, **named)
 
-        Callers go on in the order of the commits. A unit is run even if its caller was cancelled.
+    async def write(self, unit: Callable[Concatenate[Connection, P], T], /, *arguments: P.args, **named: P.kwargs) -> T:
+        """Run `unit(connection, ...)` in a transaction and return once it is durable.
+
+        Raises StoreUnavailable, StoreFault and the unit's exception. Callers go on in the order of the commits. A unit is run even if its
+        caller was cancelled.
         """
         self.check_usable()
-        return await self.writer.run(unit)
+        return await self.writer.run(unit, *arguments, **named)
 
     @abstractmethod
     async def size(self) -> int:
@@ -148,27 +151,25 @@ class Database(ABC):
 Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]
 
 
-def reads(unit: Callable[Concatenate[Connection, P], T], *, is_quick: bool = False) -> Operation[P, T]:
+def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Turn a reading unit into an operation: a coroutine function that takes the database in place of the connection."""
-
-    @wraps(unit)
-    def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.read(lambda connection: unit(connection, *arguments, **named), is_quick=is_quick)
-
-    return operation
+    return _operation(Database.read, unit)
 
 
 def quick(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
-    """Turn a unit that reads little into an operation, as `reads` does. It does not wait for long reads."""
-    return reads(unit, is_quick=True)
+    """Turn a unit that reads little into an operation, which does not wait for long reads."""
+    return _operation(Database.read_quickly, unit)
 
 
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
-    """Turn a writing unit into an operation, which takes the database in place of the connection. It runs in one transaction."""
+    """Turn a writing unit into an operation, which runs in one transaction."""
+    return _operation(Database.write, unit)
 
+
+def _operation(run: Callable[..., Coroutine[Any, Any, T]], unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return db.write(lambda connection: unit(connection, *arguments, **named))
+        return run(db, unit, *arguments, **named)
 
     return operation
 
@@ -199,4 +200,4 @@ def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
     """Make the SET clause for `changes`. Their names become SQL, so only the columns in `changeable` are accepted."""
     if not changes.keys() <= changeable:
         raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
-    return ", ".join(f"{name} = ?" for name in changes)
+    return ", ".join(map("{} = ?".format, changes))

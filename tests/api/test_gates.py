@@ -17,6 +17,7 @@ from chatsvc.domain.plans import Plan
 from chatsvc.engines import Reply
 from chatsvc.services.accounts import accounts, bots, keys, webhooks
 from chatsvc.store import accounts as stored_accounts
+from chatsvc.store.database import Database
 from chatsvc.store.tables import CONVERSATION, TABLES
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
@@ -196,16 +197,16 @@ async def test_what_was_accepted_before_its_key_was_revoked_is_answered(app: App
 
 async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     key_id, with_second = await _second_key(app, caller)
-    read = app.services.db.read
+    find_key = stored_accounts.find_key
     found, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(unit: Any, **options: Any) -> Any:
-        result = await read(unit, **options)
+    async def slow(db: Database, digest: bytes) -> Any:
+        result = await find_key(db, digest)
         found.set()
         await go_on.wait()
         return result
 
-    monkeypatch.setattr(app.services.db, "read", slow)
+    monkeypatch.setattr(stored_accounts, "find_key", slow)
     looking = asyncio.create_task(caller.get("/chatbots", headers=with_second))
     await found.wait()
     await keys.revoke(app.services, ADMIN, key=key_id)

@@ -133,9 +133,9 @@ async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(
         return lambda connection: 12 // connection.execute("SELECT 0 + ?", (item,)).fetchone()[0]
 
     held = Held()
-    busy = asyncio.create_task(group.read(held, is_quick=True))
+    busy = asyncio.create_task(group.read_quickly(held))
     await asyncio.to_thread(held.busy.wait, 10)
-    reads = [asyncio.create_task(group.read(divide(item), is_quick=True)) for item in (1, 2, 3, 4, 0, 6)]
+    reads = [asyncio.create_task(group.read_quickly(divide(item))) for item in (1, 2, 3, 4, 0, 6)]
     await asyncio.sleep(0)
     held.let_go.set()
     *results, fault, last = await asyncio.gather(*reads, return_exceptions=True)
@@ -148,7 +148,7 @@ async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: Datab
     held = [Held() for _ in range(4)]
     reading = [asyncio.create_task(group.read(statement)) for statement in held]
     await asyncio.to_thread(held[1].busy.wait, 10)
-    assert await asyncio.wait_for(group.read(names, is_quick=True), 5) == []
+    assert await asyncio.wait_for(group.read_quickly(names), 5) == []
     for statement in held:
         statement.let_go.set()
     assert await asyncio.gather(*reading) == ["held"] * 4

@@ -159,7 +159,7 @@ async def test_one_whose_session_broke_goes_on(join: Open, postgres_target: Post
         await db.aside.run(count_accounts)
         await cut()
         # Nothing was sent on the broken sessions, so that others are opened and nobody notices.
-        assert await db.read(count_accounts, is_quick=True) == await db.read(count_accounts) == await db.aside.run(count_accounts) == (1,)
+        assert await db.read_quickly(count_accounts) == await db.read(count_accounts) == await db.aside.run(count_accounts) == (1,)
         assert isinstance(await db.write(add_one), int)
     # An older version does not go on in the schema of a newer one.
     await cut()

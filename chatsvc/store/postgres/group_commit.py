@@ -123,7 +123,7 @@ class PostgresDatabase(Database):
             for thread in hung:
                 thread.interrupt()
             return
-        if not self.writer.under_way and not self.writer.queue:
+        if not self.writer.load:
             await asyncio.wait([background.start("sign of life of PostgreSQL", self._ask())], timeout=BEAT_S)
 
     async def _ask(self) -> None:

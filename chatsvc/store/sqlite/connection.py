@@ -6,17 +6,13 @@ readers are `query_only` and never checkpoint.
 """
 
 import sqlite3
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, migrate, newest, schema_version
-
-T = TypeVar("T")
 
 # Faults of the program, as opposed to errors of the machine (disk full, read-only, locked, damaged).
 _OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
@@ -127,19 +123,6 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     # An earlier one is of an upgrade that failed.
     backup_file.unlink(missing_ok=True)
     backup.create(partial(backup.copy_file, path), backup_file, key, made_at=now_ms())
-
-
-def in_transaction(connection: sqlite3.Connection, unit: Callable[[sqlite3.Connection], T]) -> T:
-    """Run a unit in its own transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        result = unit(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return result
 
 
 def purge(connection: sqlite3.Connection) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,29 @@ from typing import Any
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, run_units
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.connection import empty_log, in_transaction, open_reader, open_writer, outage, purge, translated
+from chatsvc.store.sqlite.connection import empty_log, open_reader, open_writer, outage, purge, translated
 from chatsvc.store.sqlite.thread import SqliteThread
 
 EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
 
-def _write_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
-    """Run all units in one transaction. Return results and Failed in the order of the units."""
+def _write_batch(connection: sqlite3.Connection, batch: list[Work], is_open: Callable[[], bool] | None = None) -> list[Any]:
+    """Run all units in one transaction. Return results and Failed in the order of the units.
+
+    If a unit raises an exception, nothing of the batch is written, and it is run again with a savepoint for each unit.
+    """
     try:
-        return in_transaction(connection, partial(run_units, batch=batch))
-    except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
-        # Nothing of the batch was written.
-        return in_transaction(connection, partial(run_units, batch=batch, is_open=lambda: connection.in_transaction))
+        connection.execute("BEGIN IMMEDIATE")
+        results = run_units(connection, batch, is_open)
+        connection.execute("COMMIT")
+        return results
+    except BaseException as fault:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if is_open is not None or not isinstance(fault, Exception):
+            raise
+    return _write_batch(connection, batch, is_open=lambda: connection.in_transaction)
 
 
 def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
@@ -38,7 +48,7 @@ def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
     try:
         for work in batch:
             try:
-                results.append(work.unit(connection))
+                results.append(work.unit(connection, *work.arguments, **work.named))
             except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit; there is nothing to roll back
                 results.append(Failed(fault))
     finally:
