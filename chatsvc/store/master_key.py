@@ -110,6 +110,8 @@ def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
             _close_to_others(file)
             if read_key(file) is None:
                 raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
+        for name in (MASTER_KEY, NEXT):
+            file.with_name(f"{name}.draft").unlink(missing_ok=True)  # of a process that was killed while it wrote a key
         # Nothing was sealed with an incomplete draft.
         keys = [key for each in (file, file.with_name(NEXT)) if each.exists() and (key := read_key(each))]
         if not keys:

