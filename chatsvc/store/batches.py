@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
 from traceback import clear_frames
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
@@ -21,7 +22,8 @@ MAX_BATCH = 256
 READERS = 3  # one of them for quick reads alone, which then never wait for long ones
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)  # aiosqlite logs what it runs, and arguments may be secrets
+class Work:
     """A unit that waits for its batch, its arguments after the connection, and the future of its caller."""
 
     unit: Callable[..., Any]
