@@ -144,11 +144,24 @@ async def test_reads_that_wait_share_a_snapshot_and_a_fault_fails_its_own_alone(
     await busy
 
 
+async def test_a_read_that_failed_leaves_no_snapshot_to_the_next_one(group: Database) -> None:
+    def fails(connection: Connection) -> None:
+        cursor = connection.execute("SELECT name FROM store_facts")
+        raise LookupError(cursor.fetchone())
+
+    for name in ("a", "b"):
+        await group.write(note(name))
+    with pytest.raises(LookupError):
+        await group.read_quickly(fails)
+    await group.write(note("c"))
+    assert await group.read_quickly(names) == ["a", "b", "c"]
+
+
 async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: Database) -> None:
     held = [Held() for _ in range(4)]
     reading = [asyncio.create_task(group.read(statement)) for statement in held]
     await asyncio.to_thread(held[1].busy.wait, 10)
-    assert await asyncio.wait_for(group.read_quickly(names), 5) == []
+    assert await asyncio.wait_for(group.read_quickly(names), 20) == []
     for statement in held:
         statement.let_go.set()
     assert await asyncio.gather(*reading) == ["held"] * 4

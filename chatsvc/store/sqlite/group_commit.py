@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, run_units
@@ -50,6 +51,7 @@ def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
             try:
                 results.append(work.unit(connection, *work.arguments, **work.named))
             except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit; there is nothing to roll back
+                clear_frames(fault.__traceback__)  # an open cursor would keep this snapshot for the next batch
                 results.append(Failed(fault))
     finally:
         connection.execute("COMMIT")
