@@ -79,7 +79,7 @@ async def test_those_who_come_while_it_is_answered_share_the_one_answer(app: App
     await until(lambda: bool(engine.turns))
     await bots.deactivate(app.services, ADMIN, bot=await caller.chatbot())
     waiting.append(asyncio.create_task(caller.send("hello", headers=KEY)))
-    await asyncio.sleep(0.05)
+    await until(lambda: app.services.tallies.in_flight == 11)
     engine.release()
     answers = await asyncio.gather(*waiting)
     assert {(answer.status, answer.body) for answer in answers} == {(200, answers[0].body)}
@@ -92,8 +92,7 @@ async def test_they_share_a_failure_too_and_it_is_not_kept(caller: Caller, engin
     script, engine.script = engine.script, failing("overloaded")
     engine.gate = asyncio.Event()
     waiting = [asyncio.create_task(caller.send(headers=KEY)) for _ in range(5)]
-    await until(lambda: bool(engine.turns))
-    await asyncio.sleep(0.05)
+    await until(lambda: bool(engine.turns) and caller.app.services.tallies.in_flight == 5)
     engine.release()
     for answer in await asyncio.gather(*waiting):
         assert answer.status == 502

@@ -336,7 +336,13 @@ async def test_a_head_that_begins_in_the_packet_of_a_whole_request_must_arrive_i
         assert (await wire.answer()).status == 200
 
 
-async def test_the_time_of_a_head_is_over_with_it_and_the_end_of_a_body_is_no_head(caller: Caller, connect: Connect) -> None:
+async def test_the_time_of_a_head_is_over_with_it_and_the_end_of_a_body_is_no_head(
+    caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 60)
+    monkeypatch.setattr(interface, "BODY_TIMEOUT_S", 60)
+
     async def in_two_pieces(whole: bytes, cut: int) -> None:
         wire = await connect()
         for _ in range(2):
@@ -344,7 +350,7 @@ async def test_the_time_of_a_head_is_over_with_it_and_the_end_of_a_body_is_no_he
             await asyncio.sleep(0.05)
             await wire.send(whole[cut:])
             assert (await wire.answer()).status == 200
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(1.1)
         await wire.send(whole)
         assert (await wire.answer()).status == 200
 
@@ -352,8 +358,11 @@ async def test_the_time_of_a_head_is_over_with_it_and_the_end_of_a_body_is_no_he
     await asyncio.gather(in_two_pieces(request("GET", "/api/v2/chatbots", caller), 20), in_two_pieces(message, -20))
 
 
-async def test_an_answer_may_take_longer_than_a_head(caller: Caller, connect: Connect, engine: ScriptedEngine) -> None:
-    engine.delay_s = 0.5
+async def test_an_answer_may_take_longer_than_a_head(
+    caller: Caller, connect: Connect, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 1.0)
+    engine.delay_s = 1.1
     wire, whole = await connect(), request("POST", "/api/v2/messages", caller, body=_message(caller))
     await wire.send(whole[:30])
     await asyncio.sleep(0.05)

@@ -26,7 +26,7 @@ async def test_a_caller_who_does_not_read_its_answer_is_disconnected(
     wire = await connect()
     wire.stop_reading()
     await wire.send(request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller) * 4)
-    await asyncio.sleep(0.8)
+    await until(lambda: not app.listeners._servers[0].connections)
     wire.go_on_reading()
     assert await wire.breaks_off()
 

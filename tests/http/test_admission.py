@@ -2,7 +2,7 @@
 
 import asyncio
 import resource
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
@@ -14,8 +14,8 @@ from aiohttp import web
 from chatsvc.web import connection, limits
 from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.requests import INFO
-from tests.api.support import Wire
-from tests.http.support import serving
+from tests.api.support import Wire, until
+from tests.http.support import Handler, serving
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 KEYED = b"GET /keyed HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -76,15 +76,21 @@ async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monke
         assert await other.is_closed(within_s=20)
 
 
-async def _hold(request: web.Request) -> web.Response:
-    if request.path == "/keyed":
-        request[INFO].authenticated("key")
-        await asyncio.sleep(0.3)
-    return web.Response(body=b"{}", content_type="application/json")
+def _holds(go_on: Callable[[], Awaitable[object]]) -> Handler:
+    """Answer requests with a key only after `go_on`."""
+
+    async def answer(request: web.Request) -> web.Response:
+        response = await _answer(request)
+        if request.path == "/keyed":
+            await go_on()
+        return response
+
+    return answer
 
 
 async def test_a_connection_with_a_valid_key_counts_for_its_key_and_again_when_it_is_idle() -> None:
-    async with serving(_hold, per_address=1, per_key=20) as port, connected(port, *[KEYED] * 20) as wires:
+    all_are_here = asyncio.Barrier(20).wait
+    async with serving(_holds(all_are_here), per_address=1, per_key=20) as port, connected(port, *[KEYED] * 20) as wires:
         answers = [await wire.answer() for wire in wires]
         assert {answer.status for answer in answers} == {200}
         # All were answered at once, and one of them is kept: the address has room for no more.
@@ -92,9 +98,11 @@ async def test_a_connection_with_a_valid_key_counts_for_its_key_and_again_when_i
 
 
 async def test_a_key_has_no_more_connections_than_its_limit_beside_those_of_its_address() -> None:
-    async with serving(_hold, per_address=2, per_key=3) as port, connected(port, *[KEYED] * 6, WHOLE) as wires:
+    let_go = asyncio.Event()
+    async with serving(_holds(let_go.wait), per_address=2, per_key=3) as port, connected(port, *[KEYED] * 6, WHOLE) as wires:
         # Three count for the key, two for the address; the others wait until one of them is answered.
         assert await _is_waiting(wires[-1])
+        let_go.set()
         assert {(await wire.answer()).status for wire in wires} == {200}
 
 
@@ -123,9 +131,10 @@ async def test_behind_a_proxy_the_requests_of_an_address_count_until_they_show_a
     addresses = ClientAddresses((ip_network("127.0.0.0/8"),))
     sent = [asking("192.0.2.1", "/keyed"), asking("192.0.2.1"), asking("192.0.2.1"), asking("2001:db8::1"), asking("2001:db8::2")]
     async with serving(handler, per_address=1, addresses=addresses) as port, connected(port, *sent) as wires:
-        assert waiting == 3
+        assert [await _status(wires[number]) for number in (2, 4)] == [503, 503]
+        await until(lambda: waiting == 3)
         go_on.set()
-        assert [(await _status(wire)) for wire in wires] == [200, 200, 503, 200, 503]
+        assert [await _status(wires[number]) for number in (0, 1, 3)] == [200] * 3
 
 
 async def _status(wire: Wire) -> int:

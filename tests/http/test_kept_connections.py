@@ -100,9 +100,9 @@ async def test_a_head_that_begins_late_on_a_kept_connection_has_its_whole_time(m
         with closing(socket.create_connection(("127.0.0.1", port))) as sock:
             sock.sendall(WHOLE)
             assert (await _read_head(sock)).startswith(b"HTTP/1.1 200 ")
-            await asyncio.sleep(1.2)
+            await asyncio.sleep(0.3)
             sock.sendall(WHOLE[:10])
-            await asyncio.sleep(1.2)
+            await asyncio.sleep(2.0)
             sock.sendall(WHOLE[10:])
             assert (await _read_head(sock)).startswith(b"HTTP/1.1 200 ")
 

@@ -112,7 +112,8 @@ async def test_a_new_pair_that_cannot_be_used_leaves_the_old_one_and_is_told_onc
                 tls.key_file.write_bytes(other.key_file.read_bytes())
             case _:
                 tls.cert_file.unlink()
-        await asyncio.sleep(0.4)
+        await until(lambda: any(record.levelno == logging.ERROR for record in caplog.records))
+        await asyncio.sleep(0.3)
         assert await shown(app.port, NAME) == before
         (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
         assert "changed and cannot be used, the one before stays in force" in line

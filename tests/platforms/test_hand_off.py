@@ -317,4 +317,4 @@ async def test_nobody_waits_any_more_when_the_service_stops(app: App) -> None:
     await asyncio.sleep(0)
     events.close()
     await asyncio.wait_for(asyncio.gather(*waiting), 20)
-    await asyncio.wait_for(wait(events, ("b", "web", "1"), 30), 5)
+    await asyncio.wait_for(wait(events, ("b", "web", "1"), 30), 20)

@@ -1,7 +1,6 @@
 """News of conversations over several processes, through a real PostgreSQL."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -46,9 +45,7 @@ async def test_news_and_nothing_else_wake_those_who_wait_at_another_process(even
         first._tell("another kind", HERE)
         first.notify(HERE)
         assert here.is_set()
-        began = time.monotonic()
-        await asyncio.wait_for(there.wait(), 10)
-        assert time.monotonic() - began < 9
+        await asyncio.wait_for(there.wait(), 20)
     assert noticed == [HERE]
 
 

@@ -207,7 +207,7 @@ async def test_the_last_word_is_had_at_the_socket(make_post: MakePost, addresses
 async def test_a_name_without_an_answer_and_an_address_where_nobody_listens(make_post: MakePost, names: str, error: str) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        assert (await make_post(names, timeout_s=0.2)(closed.getsockname()[1])).error == error
+        assert (await make_post(names, timeout_s=0.2 if error == "timeout" else 30)(closed.getsockname()[1])).error == error
 
 
 async def test_a_sender_that_is_given_no_names_asks_the_system(
@@ -476,9 +476,8 @@ async def test_a_receiver_that_does_not_say_goodbye_holds_no_socket(
         before = sockets()
         outcomes = await asyncio.gather(*(post(receiver) for _ in range(20)))
         assert {outcome.error for outcome in outcomes} == {error}
-        await asyncio.sleep(0.05)
         # The receiver's own ends are still open; ours are not.
-        assert sockets() - before <= 20 + 1
+        assert await eventually(lambda: sockets() - before <= 20 + 1)
 
 
 @pytest.mark.parametrize("how", ["closed", "cancelled"])
