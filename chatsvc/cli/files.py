@@ -8,13 +8,16 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from chatsvc.cli.output import call
 from chatsvc.domain.errors import CommandError
 from chatsvc.local_user import open_own
+
+if TYPE_CHECKING:
+    from chatsvc.domain.knowledge_files.parsed import ReadFile
 
 AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
 _MOST_SECRET = 1 << 16  # bytes
@@ -132,7 +135,7 @@ def _bytes_of(path: Path) -> bytes:
         return file.read(MAX_BYTES + 1)
 
 
-def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[dict[str, Any]]:
+def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list["ReadFile"]:
     """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
     from chatsvc.services.knowledge.file_reading import FileReader
 
@@ -144,7 +147,7 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
         return reader.read([(name, data, language) for name, data in files])
 
 
-def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list[dict[str, Any]] | None]:
+def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list["ReadFile"] | None]:
     """Parse the knowledge files of several bots, each with its language; raises Refused.
 
     For root, this must be called before the first operation.
@@ -152,7 +155,7 @@ def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]
     from chatsvc.services.knowledge.file_reading import FileReader
 
     given = [(name, data, language) for files, language in wanted for name, data in files or ()]
-    parsed = iter(list[dict[str, Any]]())
+    parsed = iter(list["ReadFile"]())
     if given:
         with FileReader() as reader:
             parsed = iter(reader.read(given))

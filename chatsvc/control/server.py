@@ -8,9 +8,13 @@ import os
 import socket
 import stat
 import struct
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import repeat
 from pathlib import Path
-from typing import IO, Any, cast
+from types import UnionType
+from typing import IO, Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from aiohttp import web
 
@@ -18,6 +22,7 @@ from chatsvc.control.client import FAULTY, REFUSED, SOCKET, encoded
 from chatsvc.control.rendering import RENDERERS, rendered
 from chatsvc.domain import paging, refusals, shapes
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
 from chatsvc.local_user import caller_of
 from chatsvc.services.administration import OPERATIONS, perform
@@ -110,15 +115,17 @@ class ControlServer:
         if operation not in RENDERERS:
             # Operations on an operator's own session are the dashboard's.
             raise refusals.operation_unknown(operation=operation)
-        signature = inspect.signature(OPERATIONS[operation].function())
+        function = OPERATIONS[operation].function()
         try:
-            signature.bind(self._services, caller, **arguments)
+            inspect.signature(function).bind(self._services, caller, **arguments)
         except TypeError:
             # A command of another version names arguments that this process does not know.
             raise refusals.operation_unknown(operation=operation) from None
+        declared = {**_SETTINGS, **get_type_hints(function, localns={"Services": Services})}
         for name, value in arguments.items():
-            declared = signature.parameters.get(name)
-            if not _fits(value, inspect.formatannotation(declared.annotation) if declared else _SETTINGS.get(name, "str | None")):
+            kind = declared.get(name, str | None)
+            # A list may hold all entries of a bot.
+            if not (await asyncio.to_thread(_fits, value, kind) if isinstance(value, list) else _fits(value, kind)):
                 raise refusals.argument_of_wrong_type(argument=name)
             if name in _NUMBERS and type(value) is int and abs(value) > LARGEST:
                 raise refusals.number_out_of_range(field=name, most=LARGEST)
@@ -136,31 +143,40 @@ class ControlServer:
             raise refusals.unexpected_fault() from None
 
 
-_LISTS = dict.fromkeys(("list", "Sequence", "tuple"), list)
-# A bot is named by its id.
-_TYPES: dict[str, type[Any]] = {"str": str, "Bot": str, "int": int, "bool": bool, "dict": dict, "None": type(None), **_LISTS}
 # Types of what use-cases take as `**settings`; the others are texts.
-_SETTINGS = {
-    **dict.fromkeys(("ask_back", "hand_off"), "bool | None"),
-    **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), "int | None"),
-    "sites": "list[str] | None",
-    **dict.fromkeys(("closed", "suggestions", "tests"), "object"),  # read as those of a bot's file
-    "forms": "dict[str, object] | None",
-    "texts": "dict[str, dict[str, str]] | None",
+_SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("ask_back", "hand_off"), bool | None),
+    **dict.fromkeys(("appointment_minutes", "appointments_at_once", "hand_off_return", "hand_off_wait", "monthly_limit"), int | None),
+    "sites": list[str] | None,
+    **dict.fromkeys(("closed", "suggestions", "tests"), object),  # read as those of a bot's file
+    "forms": dict[str, object] | None,
+    "texts": dict[str, dict[str, str]] | None,
 }
 
 
-def _fits(value: Any, annotation: str) -> bool:
-    """Return whether a value of JSON has the type that a use-case declares, such as `dict[str, str] | None`."""
-    for alternative in annotation.strip("'").split(" | "):
-        name, _, inner = alternative.removesuffix("]").partition("[")
-        kind = _TYPES.get(name.rpartition(".")[2], object)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            continue
-        if kind is dict and inner:
-            return all(_fits(item, inner.partition(", ")[2]) for item in value.values())
-        return kind is not list or all(_fits(item, inner.partition(",")[0] if name == "tuple" else inner) for item in value)
-    return False
+_types_of = cache(get_type_hints)
+
+
+def _fits(value: Any, declared: Any) -> bool:
+    """Return whether a value of JSON has the type that a use-case declares. A bot is named by its id, and a list stands for a tuple."""
+    kind, inner = get_origin(declared) or declared, get_args(declared)
+    if kind is UnionType:
+        return any(_fits(value, alternative) for alternative in inner)
+    if is_typeddict(kind):
+        types = _types_of(kind)
+        return isinstance(value, dict) and value.keys() == types.keys() and _all_fit(value.values(), [types[name] for name in value])
+    if kind is dict:
+        return isinstance(value, dict) and _all_fit(value.values(), repeat(inner[1]))
+    if kind in (list, Sequence) or inner[1:] == (Ellipsis,):
+        return isinstance(value, list) and _all_fit(value, repeat(inner[0]))
+    if kind is not Bot and issubclass(kind, tuple):
+        inner = inner or tuple(_types_of(kind).values())
+        return isinstance(value, list) and len(value) == len(inner) and _all_fit(value, inner)
+    return type(value) is int if kind is int else isinstance(value, str if kind is Bot else kind)
+
+
+def _all_fit(values: Iterable[Any], types: Iterable[Any]) -> bool:
+    return all(_fits(value, kind) and (type(value) is not int or abs(value) <= LARGEST) for value, kind in zip(values, types, strict=False))
 
 
 async def _send(request: web.Request, line: bytes, file: IO[bytes]) -> web.StreamResponse:

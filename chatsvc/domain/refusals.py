@@ -211,6 +211,7 @@ import_value_wrong = _code("import_value_wrong", "kind", "field")
 
 # Master key and backups.
 master_key_configured = _code("master_key_configured")
+master_key_invalid = _code("master_key_invalid")
 master_key_changing = _code("master_key_changing")
 master_key_unwritable = _code("master_key_unwritable", "fault")
 folder_in_use = _code("folder_in_use", "folder")

@@ -78,6 +78,11 @@ class ExportPosition(NamedTuple):
     after: Sequence[int | str]
     until: dict[str, int]
 
+    def is_possible(self) -> bool:
+        """Return whether an export could have reached this position."""
+        first = _start(self.kind, self.until).after if self.kind in _KEYS else []
+        return self.until.keys() == _LAST.keys() and list(map(type, first)) == list(map(type, self.after))
+
 
 def _start(kind: str, until: dict[str, int]) -> ExportPosition:
     return ExportPosition(kind, [0 if column in ("number", "day") else "" for column in _KEYS[kind]], until)

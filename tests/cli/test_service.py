@@ -232,6 +232,9 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
         assert refusal(done).startswith("the service went away before it answered")
 
 
+READ = b'{"name": "a.md", "entries": [%s], "synonyms": []}'
+
+
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_ends_in_time(fresh: Site) -> None:
     account = fresh.account()
     bot = fresh.bot(account).encode()
@@ -269,6 +272,17 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_e
             ("bot.set", b'{"bot": "%s", "monthly_limit": 5}' % bot, "", client.REFUSED, "argument_unknown"),
             ("channel.set", b'{"bot": "%s", "channel": "web", "nonsense": "x"}' % bot, "", client.REFUSED, "channel_setting_unfitting"),
             ("knowledge.add", b'{"bot": "x", "files": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("knowledge.add", b'{"bot": "%s", "files": [{"name": "a.md"}]}' % bot, "", client.REFUSED, "argument_of_wrong_type"),
+            ("knowledge.add", b'{"bot": "%s", "files": [%s]}' % (bot, READ % b'["x"]'), "", client.REFUSED, "argument_of_wrong_type"),
+            ("knowledge.preview", b'{"bot": "%s", "files": [%s]}' % (bot, READ % b"5"), "", client.REFUSED, "argument_of_wrong_type"),
+            ("bot.sync", b'{"files": [{"file": "a", "text": "", "knowledge": [{}]}]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.import_put", b'{"account": "x", "records": [[1]]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.import_put", b'{"account": "x", "records": [[{}, []]]}', "", client.REFUSED, "import_kind_unknown"),
+            ("conversation.export", b'{"after": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("conversation.export", b'{"after": ["", "", "", 0, 9007199254740992]}', "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.export", b'{"account": "%s", "after": []}' % account.encode(), "", client.REFUSED, "argument_of_wrong_type"),
+            ("account.export", b'{"account": "%s", "after": ["x", [], {}]}' % account.encode(), "", client.REFUSED, "position_invalid"),
+            ("master_key.rotate", b'{"key": "no key"}', "", client.REFUSED, "master_key_invalid"),
             ("bot.set", b'{"bot": "x", "greeting": 5}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.set", b'{"bot": "x", "hand_off": "yes"}', "", client.REFUSED, "argument_of_wrong_type"),
             ("bot.set", b'{"bot": "x", "hours": {"mon": 9}}', "", client.REFUSED, "argument_of_wrong_type"),

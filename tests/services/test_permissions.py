@@ -12,6 +12,7 @@ from chatsvc.app import App
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Actor, Caller, Role, Scope
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.knowledge_files.parsed import ReadFile
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site
 from chatsvc.engines import Reply
@@ -36,7 +37,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 @cache
-def knowledge_of(name: str, text: str) -> list[dict[str, Any]]:
+def knowledge_of(name: str, text: str) -> list[ReadFile]:
     """Read a knowledge file. Once for all tests, since each reading starts a process."""
     return read_files([(name, text.encode())], "en")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from chatsvc import translations
 from chatsvc.domain import terminal
@@ -74,6 +74,14 @@ class Parsed(NamedTuple):
     entries: list[ParsedEntry]
     synonyms: list[Synonyms]
     assumed: tuple[int, ...] = ()
+
+
+class ReadFile(TypedDict):
+    """Contents of a file as a process for reading files returns them. JSON has made lists of the tuples."""
+
+    name: str
+    entries: Sequence[ParsedEntry]
+    synonyms: Sequence[Synonyms]
 
 
 @dataclass(slots=True)

@@ -1,11 +1,12 @@
 """Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller, Unchanged
 from chatsvc.domain.bot_tests import BotTestOutcome
+from chatsvc.domain.knowledge_files.parsed import ReadFile
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
@@ -15,6 +16,14 @@ from chatsvc.services.services import Services
 from chatsvc.store import bot_sync as stored
 from chatsvc.store import knowledge as entries
 from chatsvc.store.bot_sync import BotChange, BotsExhausted, FileChange, SyncedBot
+
+
+class BotFile(TypedDict):
+    """A bot's file: its path, its text, and the knowledge files that it names, or None if it names none."""
+
+    file: str
+    text: str
+    knowledge: Sequence[ReadFile] | None
 
 
 class SyncStep(NamedTuple):
@@ -37,12 +46,12 @@ async def sync(
     services: Services,
     caller: Caller,
     *,
-    files: Sequence[dict[str, Any]],
+    files: Sequence[BotFile],
     account: str | None = None,
     prune: bool = False,
     check: bool = False,
 ) -> SyncResult | Unchanged:
-    """Change an account's bots to match files. Each has its name (`file`), its `text` and its `knowledge` files.
+    """Change an account's bots to match files.
 
     All bots are changed or none. If `check` is true, nothing is changed and the bots' tests run. Raises `bot_file_invalid` with the faults
     of all files.
@@ -70,7 +79,7 @@ async def sync(
     return Unchanged(done) if all(step.change == "none" for step in steps) else done
 
 
-def _wanted(services: Services, state: AccountState, files: Sequence[dict[str, Any]]) -> list[SyncedBot]:
+def _wanted(services: Services, state: AccountState, files: Sequence[BotFile]) -> list[SyncedBot]:
     """Read all files; raises `bot_file_invalid` with the faults of all of them."""
     faults: list[dict[str, Any]] = []
     wanted: list[SyncedBot] = []

@@ -42,14 +42,16 @@ class ImportedAccount(NamedTuple):
 
 
 async def take_out(
-    services: Services, caller: Caller, *, account: str, after: Sequence[object] | None = None, with_secrets: bool = False
+    services: Services, caller: Caller, *, account: str, after: ExportPosition | None = None, with_secrets: bool = False
 ) -> ExportPage:
     """Export the next records of an account after the position `after`; raises Refused.
 
     API keys are exported as digests. Other secrets are exported only if `with_secrets` is true.
     """
     state = await accounts.resolve(services, caller, account)
-    position = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
+    position = ExportPosition(*after) if after is not None else await stored.begin(services.db)
+    if not position.is_possible():
+        raise refusals.position_invalid(position=json.dumps(position))
     records, following = await stored.walk(services.db, state.account.id, position)
     for kind, record in records:
         if kind in stored.SECRETS:

@@ -159,7 +159,7 @@ async def export(
     *,
     bot: Bot | None = None,
     conversation: str | None = None,
-    after: Sequence[object] | None = None,
+    after: stored.TranscriptPosition | None = None,
 ) -> TranscriptPage:
     """Export whole conversations of one bot or of the caller's scope page by page, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
@@ -168,7 +168,7 @@ async def export(
         parts, behind = [stored.Part(*thread, begins=True, ends=True)], None
     else:
         bot_id = bot.id if bot else None
-        position = stored.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+        position = stored.TranscriptPosition(*after) if after is not None else None
         parts, behind = await stored.walk(services.db, caller.scope.accounts, bot_id, position)
     shown = [part.conversation for part in parts if part.conversation is not None]
     notes = await conversation_team.notes_of(services.db, [conversation.id for conversation in shown])

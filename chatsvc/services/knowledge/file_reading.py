@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.knowledge_files import kind_of
+from chatsvc.domain.knowledge_files.parsed import ReadFile
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 
@@ -50,7 +51,7 @@ class FileReader:
         self._closed = False
         self._process = self._start()
 
-    def read(self, files: Sequence[tuple[str, bytes, str]]) -> list[dict[str, Any]]:
+    def read(self, files: Sequence[tuple[str, bytes, str]]) -> list[ReadFile]:
         """Read files, each with its default language. Return `name`, `entries` and `synonyms` of each.
 
         Raises Refused with every fault of every file.
@@ -147,7 +148,7 @@ def _with_languages(result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
+def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[ReadFile]:
     """Read files in a new child process, which ends afterwards. Raises Refused with every fault of every file."""
     with FileReader() as reader:
         background.on_abandonment(reader.close)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from chatsvc import background
 from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import Gathering, KnowledgeFileError, ReadFile
 from chatsvc.domain.models import Bot, ChangeContent, ChangeOrigin, Entry, KnowledgeChange, Synonyms
 from chatsvc.domain.paging import ResultPage
 from chatsvc.services.services import Services
@@ -46,7 +46,7 @@ def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
     return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
 
 
-async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[dict[str, Any]]) -> Addition:
+async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[ReadFile]) -> Addition:
     """Add files, as `read_files` returns them, in one transaction. Each replaces a file of the same name. Raises `files_same_name`."""
     names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -59,11 +59,11 @@ async def add(services: Services, caller: Caller, *, bot: Bot, files: Sequence[d
     return Addition(bot.id, done)
 
 
-async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Upload) -> list[dict[str, Any]]:
+async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]] | Upload) -> list[ReadFile]:
     """Read files in a child process; the bot's language is the default. Raises `files_missing`, or Refused with all faults of all files."""
     from chatsvc.services.knowledge import file_reading
 
-    def work() -> list[dict[str, Any]]:
+    def work() -> list[ReadFile]:
         given = files() if callable(files) else files
         if not given:
             raise refusals.files_missing()
@@ -72,7 +72,7 @@ async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str
     return await services.file_readers.run(work, chatbot.account_id)
 
 
-def from_file(file: dict[str, Any]) -> stored.FromFile:
+def from_file(file: ReadFile) -> stored.FromFile:
     """Convert a file that `read_files` has returned for the store. Its entries get new ids."""
     entries = [Entry(str(uuid.uuid4()), question, tuple(alt), *others) for question, alt, *others, _ in file["entries"]]
     return stored.FromFile(file["name"], entries, [Synonyms(tuple(words), source) for words, source in file["synonyms"]])

@@ -20,7 +20,7 @@ from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.bot_tests import BotTestOutcome
-from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING
+from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, ReadFile
 from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import MAY_SEND, Bot, Entry
 from chatsvc.domain.plans import Tier
@@ -139,7 +139,7 @@ class Computation:
     entry: Entry | None = None
     removed: Entry | None = None
     site: Site | None = None
-    files: Sequence[dict[str, Any]] = ()
+    files: Sequence[ReadFile] = ()
     phrased: Sequence[Entry] = ()
     state: str = "running"
     step: str = ""
@@ -223,7 +223,7 @@ async def begin(
     alt: Sequence[str] = (),
     language: str | None = None,
     entry: str | None = None,
-    files: Sequence[dict[str, Any]] | None = None,
+    files: Sequence[ReadFile] | None = None,
 ) -> Computation:
     """Begin to preview a change: added `files`, a written entry (`question`), or the removal of `entry`.
 

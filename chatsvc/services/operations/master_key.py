@@ -1,6 +1,7 @@
 """Rotation of the master key: all sealed secrets are sealed again with the new one."""
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ async def rotate(services: Services, _: Caller, *, key: str | None = None) -> Ro
     held = services.secret
     if key is None and held.file is None:
         raise refusals.master_key_configured()
+    if key is not None and not re.fullmatch("[0-9a-fA-F]{64}", key):
+        raise refusals.master_key_invalid()
     if held.changing:
         raise refusals.master_key_changing()
     held.changing = True
