@@ -21,9 +21,8 @@ from chatsvc.api.interface import SUPPORTED_ENDPOINTS
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import REQUEST_TYPES, Appointment, Request
-from chatsvc.domain.errors import PROBLEMS
+from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES
 from chatsvc.domain.webhooks import build_request
-from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS
 from tests.cli.support import CHATSVC, PATIENCE_S, Done, Site, environment
 from tests.cli.test_help import command_of
 
@@ -51,7 +50,7 @@ def test_every_part_that_is_generated_is_in_a_page() -> None:
 
 def test_every_error_code_and_every_reason_is_in_the_manual() -> None:
     listed = set(re.findall(r"^\| `(\w+)` \|", PAGES["errors"], re.MULTILINE))
-    assert listed == PROBLEMS.keys() | UNAVAILABLE_REASONS | EMPTY_REASONS
+    assert listed == {*PROBLEMS, *REPLY_FAILURES}
 
 
 def test_every_operation_is_listed() -> None:

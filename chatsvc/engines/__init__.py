@@ -17,9 +17,6 @@ from chatsvc.domain.errors import REPLY_FAILURES
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 
 EMPTY_REASONS = frozenset({"empty", "truncated"})
-UNAVAILABLE_REASONS = frozenset(REPLY_FAILURES) - EMPTY_REASONS
-
-
 MAX_EVIDENCE = 5  # entries that are kept with a reply
 
 

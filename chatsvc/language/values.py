@@ -64,13 +64,9 @@ class TextReading:
 
     message: Folded
     line: TokenLine
-    language: str
+    about: Values  # the language, and what the text says of its days and times
     values: dict[str, Any]
     spans: dict[str, Span]
-    gone: bool
-    never: bool
-    clashes: bool
-    moves: bool
     contacts: tuple[Span, ...]  # telephone numbers and e-mail addresses
     taken: tuple[Span, ...]  # all that is understood as a day, a time, contact data or another number of such a form
 
@@ -110,8 +106,8 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         return Mention(values[kind], start, end, kind in plain.spans if explicit is None else explicit)
 
     has_minutes = re.search(r"\d\D?\d|[ap]\.?m", plain.message.text)
-    return Values(
-        language=plain.language,
+    return replace(
+        plain.about,
         date=mention("date"),
         time=mention("time"),
         flexible=flexible,
@@ -121,10 +117,8 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         phone=mention("phone"),
         phone_as_written=ends[slice(*written)] if written else None,
         email=mention("email"),
-        gone=plain.gone and "date" not in values,
-        never=plain.never and "date" not in values,
-        clashes=plain.clashes,
-        moves=plain.moves,
+        gone=plain.about.gone and "date" not in values,
+        never=plain.about.never and "date" not in values,
         rest=_rest(ends, plain.message, [*spans.values(), *beside]),
     )
 
@@ -155,19 +149,15 @@ def _analyse(text: str, now: dt.datetime, language: str | None, country: str) ->
         spans["time"] = message.span(clock_candidates[wanted].start, clock_candidates[wanted].end)
     spans_taken = [*taken, *((offsets.start, offsets.end) for offsets in clock_candidates)]
     spans_taken += [(line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days]
-    return TextReading(
-        message,
-        line,
+    about = Values(
         primary(language) if language else language_detection.guess(text) or language_detection.OF_COUNTRY.get(country.upper(), "en"),
-        values,
-        spans,
         gone=not named and any(day.gone for day in days),
         never=not named and any(day.explicit for day in days),
         clashes=any(day.value == values.get("date") and day.clashes for day in named),
-        moves=any(selection.moves(line, spans_taken) for spans_taken in (day_candidates, clock_candidates)),
-        contacts=tuple(message.span(contact.start, contact.end) for contact in (*numbers, *addresses)),
-        taken=tuple(message.span(start, end) for start, end in spans_taken),
+        moves=any(selection.moves(line, candidates) for candidates in (day_candidates, clock_candidates)),
     )
+    contact_spans = tuple(message.span(contact.start, contact.end) for contact in (*numbers, *addresses))
+    return TextReading(message, line, about, values, spans, contact_spans, tuple(message.span(start, end) for start, end in spans_taken))
 
 
 def _is_past(line: TokenLine, clock: Expression[int]) -> bool:
@@ -205,19 +195,15 @@ def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, co
     if kind == "phone":
         digits = _BARE_NUMBER.search(text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
-        return _added(reading, {"phone": number}, digits.span()) if digits and number else reading
-    if reading.gone or (kind == "time" and sum(map(str.isdigit, text)) > _CLOCK_DIGITS):
+        bare = (number, digits.span()) if digits and number else None
+    elif reading.about.gone or (kind == "time" and sum(map(str.isdigit, text)) > _CLOCK_DIGITS):
         return reading
-    if kind == "time":
-        taken = [reading.spans["date"]] if "date" in reading.spans else []
-    else:  # "half 11" is no day, but "4-6" may be some
-        taken = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
-    bare = _bare(kind, text, now, reading.language, taken)
-    return _added(reading, {kind: bare[0]}, bare[1]) if bare else reading
-
-
-def _added(reading: TextReading, values: dict[str, Any], span: Span) -> TextReading:
-    return replace(reading, values=reading.values | values, spans=reading.spans | dict.fromkeys(values, span))
+    else:
+        spans = [reading.spans["date"]] if kind == "time" and "date" in reading.spans else []
+        if kind == "date":  # "half 11" is no day, but "4-6" may be some
+            spans = [span for span in reading.spans.values() if len(re.findall(r"\d+", text[slice(*span)])) == 1]
+        bare = _bare(kind, text, now, reading.about.language, spans)
+    return replace(reading, values={**reading.values, kind: bare[0]}, spans={**reading.spans, kind: bare[1]}) if bare else reading
 
 
 def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collection[Span]) -> tuple[Any, Span] | None:

@@ -12,10 +12,10 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.domain import errors
-from chatsvc.domain.errors import PROBLEMS
+from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.paging import MAX_DEPTH, Position
-from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
+from chatsvc.engines import EMPTY_REASONS, Reply, Turn
 from chatsvc.log import request_id
 from chatsvc.services.accounts import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach
@@ -116,7 +116,7 @@ async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_el
 
 
 async def test_a_model_that_fails_gives_502_with_its_reason(caller: Caller, engine: ScriptedEngine) -> None:
-    for code, reasons in (("assistant_unavailable", UNAVAILABLE_REASONS), ("assistant_empty_reply", EMPTY_REASONS)):
+    for code, reasons in (("assistant_unavailable", frozenset(REPLY_FAILURES) - EMPTY_REASONS), ("assistant_empty_reply", EMPTY_REASONS)):
         for reason in reasons:
             engine.script = failing(reason)
             answer = await caller.send()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import profiles, times
@@ -47,14 +46,10 @@ class Notes:
     def __init__(self, turn: Turn, offered: tuple[str, ...], hits: list[Hit]) -> None:
         self.captured: Captured | None = None
         self.offered, self.hits = offered, hits
-        self._turn = turn
+        self._turn, self._now = turn, times.local(turn.now_ms, turn.bot.timezone)
         self._notes: dict[str, Captured] = {}
         self._attempts = 0
         self._searches = 0
-
-    @cached_property
-    def _now(self) -> datetime:
-        return times.local(self._turn.now_ms, self._turn.bot.timezone)
 
     def results(self, message: ModelAnswer, _: Turn) -> list[ToolResultBlockParam]:
         """Execute the calls of a message and build their tool_result blocks; invalid calls get an error as their result."""

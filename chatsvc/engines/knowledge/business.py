@@ -90,18 +90,6 @@ def names_fact(clause: str) -> bool:
     return len(asked) > 1 and any(word in TRIGGERS[kind] and word not in _WEAK for word in asked for kind in _KINDS)
 
 
-def hours_or_stated(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge) -> str:
-    """Return the opening hours in the settings. Without them, return those in the knowledge, with its sentences about the day asked for."""
-    if answer := hours_answer(bot, say, text, now):
-        return answer
-    sentence, section = stated(knowledge).get("hours", ("", ""))
-    if not sentence:
-        return ""
-    days = {stem(word) for word in words(text) if word in _WEEKDAYS}
-    beside = [line for line in facts.sentences(section) if line not in sentence and days.intersection(map(stem, words(line)))]
-    return " ".join([sentence, *(line.strip(" -*") for line in beside)])
-
-
 _STATED: WeakKeyDictionary[Knowledge, dict[str, tuple[str, str]]] = WeakKeyDictionary()
 
 
@@ -135,10 +123,18 @@ def _holds(kind: str, sentence: str, own: Sequence[str]) -> bool:
     return kind == "hours" and _CLOCKS.search(sentence) is not None and _WEEKDAYS.has_any(own)
 
 
-def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime) -> str | None:
-    """Return the opening hours of the day that a question names, or else those of the week. Return None if none are set."""
+def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge | None = None) -> str:
+    """Return the opening hours of the day that a question names, or else those of the week, or "".
+
+    If the settings have none, return those in the knowledge, with its sentences about the day asked for.
+    """
     if not hours.week_of(bot.opening_hours):
-        return None
+        sentence, section = stated(knowledge).get("hours", ("", "")) if knowledge is not None else ("", "")
+        if not sentence:
+            return ""
+        days = {stem(word) for word in words(text) if word in _WEEKDAYS}
+        beside = [line for line in facts.sentences(section) if line not in sentence and days.intersection(map(stem, words(line)))]
+        return " ".join([sentence, *(line.strip(" -*") for line in beside)])
     today = now.date()
     day = _holiday_named(text, say.language, today) or _day_in(text, now, say, bot)
     # The name of today's weekday means today, unlike in the wish for an appointment.

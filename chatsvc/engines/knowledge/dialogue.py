@@ -16,7 +16,7 @@ from collections.abc import Callable
 from chatsvc.engines import EngineError, Evidence, Reply, Turn
 from chatsvc.engines.knowledge import business, state
 from chatsvc.engines.knowledge.acts import SMALL_TALK
-from chatsvc.engines.knowledge.forms import contact_of
+from chatsvc.engines.knowledge.forms import AGREES, contact_of
 from chatsvc.engines.knowledge.requests import KINDS, Requests
 from chatsvc.engines.knowledge.turn import NO_DOUBT, SURE_QUESTION
 from chatsvc.language import catalogue
@@ -87,7 +87,7 @@ class Dialogue(Requests):
     def _grant(self, wish: str) -> str:
         """Begin what the visitor wishes. If the message also asks a question, answer it first and only offer the form."""
         record = self.just_noted
-        if wish == "book" and self.says_yes and record and record.kind == "request":  # "yes, but put it on Friday"
+        if wish == "book" and AGREES.has_any(self.words[:1]) and record and record.kind == "request":  # "yes, but put it on Friday"
             return self.add_to(record)
         if wish == "call" and record:  # of what was noted just now
             return self.amended() or self.add_to(record)

@@ -27,7 +27,7 @@ _WHEN, _CONTACT = ("date", "time", "nights"), ("name", "phone", "email")
 _LONGEST_NAME, _MOST_SHOWN, _STEM = 3, 600, 4
 _NUMBERED = {int(number): WordSet(f"choice {number}") for number in LanguageWords("business.txt").group("choice ")}
 _NONE, _FILLER, _PEOPLE, _ALSO = map(WordSet, ("none", "filler", "people", "also"))
-WITHOUT, DECLINES, REFUSES, AGREES, PARTS, BOOKINGS = map(WordSet, ("without", "no", "refusing", "yes", "parts", "bookings"))
+WITHOUT, DECLINES, REFUSES, AGREES, BOOKINGS, PARTS_OF_DAY = map(WordSet, ("without", "no", "refusing", "yes", "bookings", "parts"))
 
 
 class Field(NamedTuple):

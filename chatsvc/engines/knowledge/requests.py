@@ -42,7 +42,7 @@ class Requests(DialogueTurn):
         self.state.draft, self.state.earlier = draft, []
         lead = [self.say(opening)]
         if kind != "appointment" and read.date and hours.is_closed_on(self.bot, read.date.value):  # for a call back
-            lead.append(business.hours_answer(self.bot, self.say, self.text[read.date.start : read.date.end], self.now) or "")
+            lead.append(business.hours_answer(self.bot, self.say, self.text[read.date.start : read.date.end], self.now))
         return self._next(form, [*lead, *remarks])
 
     def offer_answered(self) -> str | None:
@@ -62,7 +62,7 @@ class Requests(DialogueTurn):
                 return answer
             return self.small_talk() if self.does("bye", "thank") else self.say("offer.declined")
         gives = bool(read.name or self.is_reachable or self.bare_name) and ("?" not in self.text or self.does("give", "call", "yes"))
-        is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and (self.names_part_of_day or self.has_moment)
+        is_part = "?" not in self.text and len(self.words) <= FEW_WORDS and (forms.PARTS_OF_DAY.has_any(self.words) or self.has_moment)
         books = draft.kind == "appointment" and (is_part or (self.has_moment and not self.questions))
         wishes = wish in KINDS and (gives or (wish != "complain" and not (wish == "book" and self.plain_questions)))
         if not (wishes or gives or books or self.does("yes")):
@@ -183,7 +183,7 @@ class Requests(DialogueTurn):
         draft, key = form.draft, asked.key
         refuses = self.does("skip", "no") or forms.WITHOUT.has_any(self.words)
         missed = key in draft.missed
-        if key == "time" and self.names_part_of_day:  # "in the afternoon" is for the team to read
+        if key == "time" and forms.PARTS_OF_DAY.has_any(self.words):  # "in the afternoon" is for the team to read
             draft.skipped.append("time")
             return self._next(form, [self.say("noted")])
         if not (refuses or missed):
@@ -228,7 +228,7 @@ class Requests(DialogueTurn):
         draft = form.draft
         values, quotes = dict(draft.values), list(draft.quotes)
         _, remarks = self._take(form, None, self.text)
-        is_changed, agrees = draft.values != values, self.does("yes") or self.says_yes
+        is_changed, agrees = draft.values != values, self.does("yes") or forms.AGREES.has_any(self.words[:1])
         answer = self.answer_beside(questions := [] if is_changed else self._asked())
         if questions and (agrees or answer or "?" in self.text):
             answer = answer or self.say("unknown.noted")

@@ -121,14 +121,6 @@ class DialogueTurn:
         sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(text) if len(words(sentence)) >= least]
         return [act for act in sentences if act.name == "ask" and act.probability >= _PLAINLY]
 
-    @property
-    def says_yes(self) -> bool:
-        return forms.AGREES.has_any(self.words[:1])
-
-    @property
-    def names_part_of_day(self) -> bool:
-        return forms.PARTS.has_any(self.words)
-
     @cached_property
     def values(self) -> Values:
         """Return the values of the message (day, time, name, contact data), read independently of any form."""
@@ -225,7 +217,7 @@ class DialogueTurn:
         kinds, knowledge, lines = business.kinds_of(text, self.bot.name), self.turn.knowledge, list[str]()
         for kind in kinds:
             if kind == "hours":
-                lines.append(business.hours_or_stated(self.bot, self.say, text, self.now, knowledge))
+                lines.append(business.hours_answer(self.bot, self.say, text, self.now, knowledge))
             elif value := site_of(knowledge) if kind == "site" else getattr(self.bot, kind):
                 lines.append(self.say(f"business.{kind}", **{kind: value}))
             else:
@@ -239,9 +231,9 @@ class DialogueTurn:
     def hours_again(self) -> str | None:
         """Answer a follow-up such as "and on Sunday?" after a question for the opening hours. Return None for other messages."""
         is_asked = self.state.last_question == _HOURS and self.values.date and not self.values.time and not _naming(self.text)
-        answer = business.hours_or_stated(self.bot, self.say, self.text, self.now, self.turn.knowledge) if is_asked else None
+        answer = business.hours_answer(self.bot, self.say, self.text, self.now, self.turn.knowledge) if is_asked else ""
         self.evidence = Evidence((), "answer", 1.0) if answer else self.evidence
-        return answer
+        return answer or None
 
     def each_answer(self, known: Sequence[Act]) -> str | None:
         """Answer the questions of a message one by one. Return None if none of them has a sure answer."""

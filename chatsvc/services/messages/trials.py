@@ -143,8 +143,7 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[
         messages.append(HistoryMessage("assistant", reply.text))
         trial.dialogue = reply.dialogue
     if reply.captured is not None:
-        spoken = [message.content for message in trial.history if message.role == "user"] + [text]
-        record = as_captured(*captures.records(bot, reply.captured, spoken, services.clock()))
+        record = as_captured(*captures.records(bot, reply.captured, turn.spoken, services.clock()))
         trial.captured = [*trial.captured, record][-MOST_TURNS:]
     trial.history = [*trial.history, *messages][-HISTORY_MESSAGES:]
     evidence = reply.evidence or Evidence(())

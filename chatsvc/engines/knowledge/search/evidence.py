@@ -60,7 +60,6 @@ class QuestionTerm(NamedTuple):
     word: str
     weight: float
     meant: float  # weight of its rarest concept, by which it counts where only a concept is shared
-    concepts: frozenset[str]
     kind: str  # of amount that it asks for
     names: bool  # a thing
     keys: tuple[str, ...]  # its stem and beginning, as a vocabulary has them

@@ -196,14 +196,14 @@ class KnowledgeIndex:
                 meant = min(meant * factor, weight) or weight
                 kind = evidence.kind_of(every)
                 keys, meanings = evidence.keys_of_word(word), frozenset("c" + concept for concept in every)
-                terms.append(QuestionTerm(word, weight, meant, every, kind, not light and not kind, keys, meanings))
+                terms.append(QuestionTerm(word, weight, meant, kind, not light and not kind, keys, meanings))
                 alien += not light and bool(every) and not any(gains)
         for concept in set[str]().union(*concepts.values()):
             if (number := corpus.numbers.get("c" + concept)) is not None:
                 weights.setdefault(number, corpus.gains[number])
         length = math.sqrt(unknown + sum([weight * weight for weight in weights.values()])) or 1.0
         features = evidence.features(read, self._lexicon)
-        nothing = sum(not term.concepts and "s" + term.word not in corpus.numbers for term in terms)
+        nothing = sum(not term.meanings and "s" + term.word not in corpus.numbers for term in terms)
         question = Question(
             tuple(terms),
             frozenset(chain.from_iterable(trigrams(word) for word in tokens if word not in STOPWORDS)),
@@ -308,13 +308,13 @@ class KnowledgeIndex:
         """Return a line for each word of the question that the entry has: "pazar = pazar", "kacta ~ (hours)"."""
         lines = []
         for term in question.terms:
-            meant = sorted(concept for concept in term.concepts if "c" + concept in judged.prepared.whole)
+            meant = sorted(term.meanings & judged.prepared.whole)
             if "s" + stem(term.word) in judged.prepared.title:
                 lines.append(f"{term.word} = {term.word}")
             elif "s" + stem(term.word) in judged.prepared.whole:
                 lines.append(f"{term.word} (answer)")
             elif meant:
-                lines.append(f"{term.word} -> ({meant[0]})")
+                lines.append(f"{term.word} -> ({meant[0][1:]})")
             elif evidence.strength(term, judged.prepared.whole):
                 lines.append(f"{term.word} ~")
         return tuple(lines)
