@@ -41,10 +41,9 @@ _TO = r"(?:- |to |and |till )"
 
 class TimeForm(Enum):
     PLAIN = auto()  # 14:30, saat 3'te, at 4
-    HALF = auto()  # half five
+    HALF = auto()  # half five, üç buçuk
     PAST = auto()  # üçü beş geçe, ten past four
     TO = auto()  # üçe çeyrek kala, quarter to three
-    PAST_HALF = auto()  # üç buçuk
     NOON = auto()  # öğlen, at noon
     MIDNIGHT = auto()  # gece yarısı
     HALF_TWELVE = auto()  # saat yarım, half past noon
@@ -75,7 +74,7 @@ _RULES: list[tuple[str, TimeForm]] = [
     (rf"{_PRE}half (?:past_ |after )?{_H} (?:{_APM})?{_NO_NOUN}", TimeForm.HALF),
     (
         rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around ){{1,4}})?{_H}{_CASE} bucuk (?:{_TO}?{_H2}(?:bucuk )?(?:arasi |gibi ))?{_NO_UNIT}",
-        TimeForm.PAST_HALF,
+        TimeForm.HALF,
     ),
     # hours and minutes as two numbers
     (rf"(?:saat |at |{_PART} |{_DATE}){{1,4}}{_H} {_MM}{_CASE} {_NO_NOUN}", TimeForm.PLAIN),
@@ -153,7 +152,7 @@ def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, 
             return None if bare else _hour(groups["m"], None, None) * 60  # a 9 to 5 job
     part = "am" if groups.get("am") else "pm" if groups.get("pm") else _part(line, first, end)
     minutes = 15 if groups.get("q") else 10 if groups.get("mon") else int(groups.get("m") or 0)
-    past = 30 if form in (TimeForm.HALF, TimeForm.PAST_HALF) else -minutes if form == TimeForm.TO else minutes
+    past = 30 if form == TimeForm.HALF else -minutes if form == TimeForm.TO else minutes
     return _hour(groups.get("h") or "10", part, groups.get("h2")) * 60 + past
 
 

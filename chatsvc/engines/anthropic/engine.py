@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
     from chatsvc.engines.anthropic.client import Client
-
-    Ask = Callable[[MessageCreateParamsNonStreaming], Awaitable[bytes]]
 
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
@@ -118,13 +116,13 @@ class AnthropicEngine:
 
     async def _reply(self, turn: Turn, ends_at: float) -> Reply:
         """Answer a message. Try again without tools if the server refuses them, and with half of the history if it is too long."""
-        loop, ask = asyncio.get_running_loop(), partial(self._ask, await self._ready_client(), ends_at)
+        loop, client = asyncio.get_running_loop(), await self._ready_client()
         may_use_tools, shortened = self._without_tools_until.get(turn.model, 0.0) <= loop.time(), False
         refused_tools = False
         while True:
             try:
                 begin = partial(self._begin, may_use_tools=may_use_tools, shortened=shortened)
-                reply = await self._rounds(turn, ask, ends_at, *await self._share.run(begin, turn))
+                reply = await self._rounds(turn, client, ends_at, *await self._share.run(begin, turn))
             except EngineError as fault:
                 if may_use_tools and isinstance(fault, ModelFault) and fault.no_tools:
                     may_use_tools, refused_tools = False, True
@@ -154,7 +152,7 @@ class AnthropicEngine:
         request = prompt.request(turn, hits, hosted=self._hosted, offered=offered, shortened=shortened)
         return notes.Notes(turn, offered, hits), request
 
-    async def _rounds(self, turn: Turn, ask: Ask, ends_at: float, noted: notes.Notes, body: MessageCreateParamsNonStreaming) -> Reply:
+    async def _rounds(self, turn: Turn, client: Client, ends_at: float, noted: notes.Notes, body: MessageCreateParamsNonStreaming) -> Reply:
         """Call the model until its reply passes the review, and execute its tool calls; raises EngineError.
 
         `ends_at` is the deadline (loop time), which the caller enforces. If the model fails after something was captured, the capture is
@@ -164,7 +162,7 @@ class AnthropicEngine:
         for _ in range(MAX_ROUNDS):
             try:
                 async with nullcontext() if captured is None else asyncio.timeout_at(ends_at - SPARE_S):
-                    message = answer.parse(await ask(body), hosted=self._hosted)
+                    message = answer.parse(await self._ask(client, ends_at, body), hosted=self._hosted)
                 spent = spent.plus(message.usage)
                 if not message.calls or not noted.offered:
                     text = answer.reply(message)
