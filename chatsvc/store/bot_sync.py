@@ -10,14 +10,15 @@ from chatsvc.store.knowledge import FromFile
 
 
 class SyncedBot(NamedTuple):
-    """The state that a bot's file asks for. `bot` is the stored bot, or the new one.
+    """The state that a bot's file asks for. `new` is the bot to change if the account has none with this `name`.
 
-    `changes` are the columns that differ. `files` is the bot's knowledge, or None if the file names none: it is then not changed.
+    `changes` returns the columns of a bot that differ. `files` is the bot's knowledge, or None if the file names none: it is then not
+    changed.
     """
 
-    bot: Bot
-    is_new: bool
-    changes: Mapping[str, Any]
+    name: str
+    new: Bot
+    changes: Callable[[Bot], Mapping[str, Any]]
     files: Sequence[FromFile] | None
 
 
@@ -30,9 +31,12 @@ class FileChange(NamedTuple):
 
 
 class BotChange(NamedTuple):
-    """Change to one bot: the bot after the change, the files that change, and the files whose entries are removed."""
+    """Change to one bot: the bot before and after it, the files that change, and the files whose entries are removed."""
 
+    is_new: bool
+    before: Bot
     bot: Bot
+    columns: Mapping[str, Any]
     files: list[FileChange]
     removed: list[FileChange]
 
@@ -42,34 +46,41 @@ class BotsExhausted(Exception):
 
 
 async def run(
-    db: Database, wanted: Sequence[SyncedBot], most: int, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
+    db: Database, account_id: str, wanted: Sequence[SyncedBot], most: int, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
 ) -> list[BotChange]:
-    """Change all bots or none, and return the changes. If `check` is true, write nothing. Raises BotsExhausted."""
+    """Change all bots of an account or none, and return the changes. If `check` is true, write nothing. Raises BotsExhausted."""
 
     def unit(connection: Connection) -> list[BotChange]:
-        new = [bot_wanted.bot for bot_wanted in wanted if bot_wanted.is_new]
-        if new and bots.count(connection, new[0].account_id) + len(new) > most:
+        # Read in the transaction that writes, so that no concurrent change is lost and no bot is created twice.
+        present = bots.of_account(connection, account_id)
+        by_name = {bot.name: bot for bot in present}
+        new = [bot_wanted for bot_wanted in wanted if bot_wanted.name not in by_name]
+        if new and len(present) + len(new) > most:
             raise BotsExhausted
-        return [_sync(connection, bot_wanted, origins, prune=prune, check=check) for bot_wanted in wanted]
+        return [_sync(connection, bot_wanted, by_name.get(bot_wanted.name), origins, prune=prune, check=check) for bot_wanted in wanted]
 
     return await (db.read(unit) if check else db.write(unit))
 
 
-def _sync(connection: Connection, wanted: SyncedBot, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool) -> BotChange:
-    bot, counts = wanted.bot, knowledge.file_counts(connection, wanted.bot.id)
+def _sync(
+    connection: Connection, wanted: SyncedBot, present: Bot | None, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
+) -> BotChange:
+    before = bot = present or wanted.new
+    columns, counts = wanted.changes(before), knowledge.file_counts(connection, bot.id)
     files = knowledge.differing(connection, bot.id, wanted.files or ())
     names = {file.name for file in wanted.files or ()}
     gone = [name for name in counts if name not in names] if prune and wanted.files is not None else []
     changed = [FileChange(file.name, len(file.entries), counts.get(file.name, 0)) for file in files]
     removed = [FileChange(name, 0, counts[name]) for name in gone]
+    change = BotChange(present is None, before, before._replace(**columns), columns, changed, removed)
     if check:
-        return BotChange(bot._replace(**wanted.changes), changed, removed)
-    if wanted.is_new:
-        bot = bots.insert(connection, bot._replace(**wanted.changes))
-    elif wanted.changes:
-        bot = bots.change(connection, bot, {**wanted.changes, "updated_at": origins().changed_at})
+        return change
+    if change.is_new:
+        bot = bots.insert(connection, change.bot)
+    elif columns:
+        bot = bots.change(connection, bot, {**columns, "updated_at": origins().changed_at})
     if gone:
         knowledge.remove_files_within(connection, bot.id, gone, [], origins())
     if files:
         knowledge.replace_within(connection, bot.id, files, origins())
-    return BotChange(bot, changed, removed)
+    return change._replace(bot=bot)

@@ -58,6 +58,11 @@ def count(connection: Connection, account_id: str) -> int:
     return int(connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (account_id,)).fetchone()[0])
 
 
+def of_account(connection: Connection, account_id: str) -> list[Bot]:
+    """Read an account's bots within a unit, oldest first."""
+    return [_bot(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE account_id = ? ORDER BY number", (account_id,))]
+
+
 def insert(connection: Connection, bot: Bot) -> Bot:
     """Insert a bot within a unit."""
     marks = ", ".join("?" * len(Bot._fields))

@@ -1,10 +1,14 @@
 """Bots of a folder in the store: one transaction, with what it changes visible at once."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from chatsvc.domain import profiles
+from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
+from chatsvc.services.accounts.bot_sync import SyncResult
 from chatsvc.services.administration import perform
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.store import bot_sync as stored
@@ -75,3 +79,30 @@ async def test_a_fault_in_the_middle_changes_nothing(caller: conftest.Caller, mo
     with pytest.raises(Refused, match="bot_file_invalid"):
         await perform(services, ADMIN, "bot.sync", {**arguments, "files": [file_of("A", "Yes"), file_of("A", "No")]})
     assert await listed() == before
+
+
+async def test_a_change_between_reading_and_writing_is_not_lost(caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    services, account = caller.app.services, caller.account
+    files, run = [file_of("A", "Yes")], stored.run
+
+    async def named_a() -> list[Bot]:
+        return [bot for bot in (await perform(services, ADMIN, "bot.list", {"account": account})).items if bot.name == "A"]
+
+    async def sync() -> SyncResult:
+        result: SyncResult = await perform(services, ADMIN, "bot.sync", {"account": account, "files": files})
+        return result
+
+    results = await asyncio.gather(sync(), sync())
+    assert sorted(step.change for result in results for step in result.plan) == ["create", "none"]
+    (bot,) = await named_a()
+
+    async def later(*arguments: Any, **how: Any) -> list[stored.BotChange]:
+        await perform(services, ADMIN, "bot.set", {"bot": bot.id, "suggestions": ["Are you open?"]})
+        return await run(*arguments, **how)
+
+    monkeypatch.setattr(stored, "run", later)
+    files[0] = file_of("A", "No")
+    (step,) = (await sync()).plan
+    assert step.settings == ["tests"]
+    (bot,) = await named_a()
+    assert profiles.load(bot.profile).suggestions == ("Are you open?",)

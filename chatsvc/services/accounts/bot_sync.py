@@ -1,6 +1,7 @@
 """Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypedDict
 
 from chatsvc.domain import profiles, refusals
@@ -62,14 +63,16 @@ async def sync(
     most = plan.bots if plan else 0
 
     try:
-        changes = await stored.run(services.db, wanted, most, lambda: knowledge.origin_of(services, caller), prune=prune, check=check)
+        changes = await stored.run(
+            services.db, state.account.id, wanted, most, lambda: knowledge.origin_of(services, caller), prune=prune, check=check
+        )
     except BotsExhausted:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most) from None
-    pairs = list(zip(wanted, changes, strict=True))
-    steps = [step for before, change in pairs for step in _steps(before, change)]
+    steps = [step for change in changes for step in _steps(change)]
     if check:
+        pairs = zip(wanted, changes, strict=True)
         return Unchanged(
-            SyncResult(steps, [(after.bot.name, outcome) for before, after in pairs for outcome in await _failed(services, before, after)])
+            SyncResult(steps, [(change.bot.name, outcome) for asked, change in pairs for outcome in await _failed(services, asked, change)])
         )
     for change in changes:
         state.update_bot(change.bot)
@@ -89,7 +92,6 @@ def _wanted(services: Services, state: AccountState, files: Sequence[BotFile]) -
         parts = reader.read_text(file["text"])
         name = parts.get("name")
         same = [bot for bot in state.bots.values() if bot.name == name]
-        bot = same[0] if same else bots.new(services, state)
         if len(same) > 1:
             reader.faults.append(BotFileFault(0, 0, "name_of_several", {"name": name}))
         if name in named:
@@ -97,20 +99,18 @@ def _wanted(services: Services, state: AccountState, files: Sequence[BotFile]) -
         named[name] = file["file"]
         faults += [{**fault._asdict(), "file": file["file"]} for fault in reader.in_order()]
         parsed = None if file["knowledge"] is None else [knowledge.from_file(parsed) for parsed in file["knowledge"]]
-        wanted.append(SyncedBot(bot, not same, {} if reader.faults else differing_of(bot, parts), parsed))
+        wanted.append(SyncedBot(parts.get("name", ""), bots.new(services, state), partial(differing_of, parts=parts), parsed))
     if faults:
         raise refusals.bot_file_invalid(file="", faults=faults)
     return wanted
 
 
-def _steps(wanted: SyncedBot, change: BotChange) -> list[SyncStep]:
-    name, changes = change.bot.name, wanted.changes
-    before, after = (
-        profiles.values_of(profiles.load(profile)) for profile in (wanted.bot.profile, changes.get("profile", wanted.bot.profile))
-    )
-    settings = [name for name in changes if name != "profile"] + [part for part in before if before[part] != after[part]]
+def _steps(change: BotChange) -> list[SyncStep]:
+    name = change.bot.name
+    before, after = (profiles.values_of(profiles.load(bot.profile)) for bot in (change.before, change.bot))
+    settings = [name for name in change.columns if name != "profile"] + [part for part in before if before[part] != after[part]]
     removal = [SyncStep(name, "remove", files=change.removed)] if change.removed else []
-    if wanted.is_new:
+    if change.is_new:
         return [SyncStep(name, "create", settings, change.files)]
     if settings or change.files:
         return [SyncStep(name, "update", settings, change.files), *removal]
