@@ -21,7 +21,7 @@ from chatsvc.domain import terminal
 from chatsvc.local_user import refuse_root
 
 LARGEST_PAGE = 1000
-DOCUMENT, CONFIG = "chatsvc.document", "chatsvc.config"  # keys of the root context
+CONFIG = "chatsvc.config"  # in the root context, whose `obj` is the ConfigDocument
 _PROGRESS_EVERY_S = 0.3
 # Takes the step, the amount done, and the total, 0 if unknown.
 Report = Callable[[str, int, int], None]
@@ -30,24 +30,22 @@ Report = Callable[[str, int, int], None]
 def load_document(ctx: click.Context) -> ConfigDocument:
     """Read the configuration file, once for each command. Raises ConfigError, and CommandError if root would use another user's files."""
     root = ctx.find_root()
-    if DOCUMENT not in root.meta:
+    if root.obj is None:
         path = config.locate(root.params[CONFIG_FILE], os.environ, Path.cwd())
         if path is not None:
             refuse_root(path)
         document = config.read(path)
         refuse_root(document.data_dir)
-        root.meta[DOCUMENT] = document
-    loaded: ConfigDocument = root.meta[DOCUMENT]
-    return loaded
+        root.obj = document
+    return root.obj  # type: ignore[no-any-return]
 
 
 def load_config(ctx: click.Context) -> Config:
     """Load the whole configuration, once for each command. Raises ConfigError and CommandError."""
-    root = ctx.find_root()
-    if CONFIG not in root.meta:
-        root.meta[CONFIG] = config.build(load_document(ctx))
-    loaded: Config = root.meta[CONFIG]
-    return loaded
+    meta = ctx.find_root().meta
+    if CONFIG not in meta:
+        meta[CONFIG] = config.build(load_document(ctx))
+    return meta[CONFIG]  # type: ignore[no-any-return]
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:

@@ -186,7 +186,7 @@ def _server(section: Section) -> Server:
     socket = section.source.folder / listen if isinstance(listen, str) else None
     tls = _tls(section.section("tls", "cert_file", "key_file"))
     acme = _acme(section.section("acme", *keys_of(Acme)))
-    http = section.optional("http_listen", values.host_and_port)
+    http = section.text("http_listen", values.host_and_port, None)
     encrypted = tls is not None or acme is not None
     if acme and tls:
         section.refuse("expected either tls or acme, not both: certificates come from files or from an authority", "acme")
@@ -196,7 +196,7 @@ def _server(section: Section) -> Server:
         section.refuse("expected another address than that of listen", "http_listen")
     if socket is not None:
         _check_socket(section, len(str(socket).encode()), encrypted=encrypted)
-    public_url = section.optional("public_url", values.origin) or values.url_of(acme.domains[0] if acme else host, port, tls=encrypted)
+    public_url = section.text("public_url", values.origin, None) or values.url_of(acme.domains[0] if acme else host, port, tls=encrypted)
     if http and section.gives("public_url") and not public_url.startswith("https:"):
         section.refuse("expected https:// where http_listen leads callers there", "public_url")
     return settings(Server, section, host=host, port=port, public_url=public_url, tls=tls, socket=socket, http=http, acme=acme)
@@ -236,12 +236,12 @@ def _team(section: Section) -> TeamNotices | None:
 
 def _smtp(section: Section) -> Smtp | None:
     """Read how mails are sent, or return None if no host is given."""
-    host = section.optional("host", values.host)
+    host = section.text("host", values.host, None)
     security = section.text("security", values.one_of(*_SMTP_PORTS), STARTTLS)
-    port = section.plain("port", values.whole(1, 65535), 0) if section.gives("port") else 0
-    username = section.optional("username", values.login)
+    port = section.plain("port", values.whole(1, 65535), None)
+    username = section.text("username", values.login, None)
     password = section.secret("password", values.login)
-    sender = section.optional("from", values.mailbox)
+    sender = section.text("from", values.mailbox, None)
     ca_file = section.file("ca_file")
     if not section.gives("host"):
         for key in ("username", "password", "password_file", "from"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from chatsvc.config import values
+from chatsvc.config.section import Section
+from chatsvc.config.values import Secret
 from chatsvc.domain.plans import Plan, Tier
 
 if TYPE_CHECKING:
@@ -17,42 +19,16 @@ if TYPE_CHECKING:
 LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 MOST_DAYS = 36_500
 T = TypeVar("T")
-_BACKUPS = Path("backups")
 
 
-def setting(default: T, read: Callable[[str], object] | None = None, how: str = "plain", *, key: str = "", otherwise: str = "") -> T:
-    """Declare a setting: its default, the reader of its text, how a section reads it (see section.py), and its key in the file.
+def setting(
+    default: T, read: Callable[[str], object], how: Callable[..., object] = Section.plain, *, key: str = "", otherwise: str = ""
+) -> T:
+    """Declare a setting: its default, the reader of its text, the method that reads it from its section, and its key in the file.
 
     `otherwise` is the text of a secret if the file does not contain it.
     """
     return field(default=default, metadata={"read": read, "how": how, "key": key, "otherwise": otherwise})
-
-
-@final
-class Secret:
-    """A non-empty text that only `reveal` returns; printing it shows `***`."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        if not text:
-            raise ValueError("a secret is not empty")
-        self._text = text
-
-    def reveal(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    def __str__(self) -> str:
-        return "***"
-
-    def __eq__(self, other: object) -> bool:
-        return self._text == other._text if isinstance(other, Secret) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((Secret, self._text))
 
 
 @dataclass(frozen=True)
@@ -67,10 +43,10 @@ class Tls:
 class Acme:
     """Settings for certificates by ACME: domains, contact address, directory URL, extra CA file."""
 
-    domains: tuple[str, ...] = setting((), values.domain, "texts")
-    email: str | None = setting(None, values.email, "optional")
-    directory: str = setting(LETS_ENCRYPT, values.https_url, "text")
-    ca_file: Path | None = setting(None, how="file")
+    domains: tuple[str, ...] = setting((), values.domain, Section.texts)
+    email: str | None = setting(None, values.email, Section.text)
+    directory: str = setting(LETS_ENCRYPT, values.https_url, Section.text)
+    ca_file: Path | None = setting(None, values.path, Section.file)
 
 
 @dataclass(frozen=True)
@@ -89,7 +65,7 @@ class Server:
     http: tuple[str, int] | None = None
     acme: Acme | None = None
     hsts_s: int = setting(31_536_000, values.whole(0, 315_360_000))
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, Section.texts)
     dashboard: bool = setting(True, values.flag)
 
     @property
@@ -125,11 +101,11 @@ class Anthropic:
     Bedrock and Vertex need no key and use the credentials of the machine; `region` and `project` are theirs.
     """
 
-    platform: str = setting("anthropic", values.one_of("anthropic", *PLATFORM_SETTINGS), "text")
-    region: str | None = setting(None, values.line, "optional")
-    project: str | None = setting(None, values.line, "optional")
-    base_url: str = setting("https://api.anthropic.com", values.base_url, "text")
-    api_key: Secret | None = setting(None, values.key, "secret", otherwise="${ANTHROPIC_API_KEY}")
+    platform: str = setting("anthropic", values.one_of("anthropic", *PLATFORM_SETTINGS), Section.text)
+    region: str | None = setting(None, values.line, Section.text)
+    project: str | None = setting(None, values.line, Section.text)
+    base_url: str = setting("https://api.anthropic.com", values.base_url, Section.text)
+    api_key: Secret | None = setting(None, values.key, Section.secret, otherwise="${ANTHROPIC_API_KEY}")
     timeout_s: float = setting(30.0, values.seconds(600))
     max_retries: int = setting(0, values.whole(0, 10))
 
@@ -139,16 +115,16 @@ class Webhooks:
     """Webhook delivery. `timeout_s` limits a whole delivery, `allowed_networks` may be private, `ca_file` adds roots."""
 
     timeout_s: float = setting(10.0, values.seconds(60))
-    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
-    ca_file: Path | None = setting(None, how="file")
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, Section.texts)
+    ca_file: Path | None = setting(None, values.path, Section.file)
 
 
 @dataclass(frozen=True)
 class Websites:
     """Reading of websites. `allowed_networks` may be private, `ca_file` adds roots."""
 
-    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, "texts")
-    ca_file: Path | None = setting(None, how="file")
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, Section.texts)
+    ca_file: Path | None = setting(None, values.path, Section.file)
 
 
 @dataclass(frozen=True)
@@ -169,8 +145,8 @@ class Smtp:
 class TeamNotices:
     """The team's group on a platform. If the environment variable of the token is not set, there is no token and no message is sent."""
 
-    token: Secret | None = setting(None, values.team_token, "secret")
-    chat_id: int = setting(0, values.whole(-(10**15), 10**15), "optional")
+    token: Secret | None = setting(None, values.team_token, Section.secret)
+    chat_id: int = setting(cast("int", None), values.whole(-(10**15), 10**15), Section.text)  # without it, Notices.team is None
 
 
 @dataclass(frozen=True)
@@ -185,8 +161,8 @@ class Notices:
 class Backups:
     """Scheduled backups: interval in seconds (None: never), folder, and number of backups kept."""
 
-    every_s: float | None = setting(None, values.interval, "optional", key="every")
-    folder: Path = setting(_BACKUPS, how="folder")
+    every_s: float | None = setting(None, values.interval, Section.text, key="every")
+    folder: Path = setting(Path("backups"), values.path, Section.file)
     keep: int = setting(7, values.whole(1, 1000))
 
 
@@ -194,17 +170,17 @@ class Backups:
 class Retention:
     """Days after which conversations, webhook events and usage records are deleted. None means never."""
 
-    conversations_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
-    webhooks_days: int | None = setting(None, values.whole(1, MOST_DAYS), "optional")
-    usage_days: int | None = setting(None, values.whole(90, MOST_DAYS), "optional")  # GET /analytics looks back as far
+    conversations_days: int | None = setting(None, values.whole(1, MOST_DAYS), Section.text)
+    webhooks_days: int | None = setting(None, values.whole(1, MOST_DAYS), Section.text)
+    usage_days: int | None = setting(None, values.whole(90, MOST_DAYS), Section.text)  # GET /analytics looks back as far
 
 
 @dataclass(frozen=True)
 class Log:
     """Settings of the log. `format` is text, json, or auto (text in a terminal). If `access` is true, each request is logged."""
 
-    format: str = setting("auto", values.one_of("auto", "text", "json"), "text")
-    level: str = setting("info", values.one_of("info", "warning", "error"), "text")
+    format: str = setting("auto", values.one_of("auto", "text", "json"), Section.text)
+    level: str = setting("info", values.one_of("info", "warning", "error"), Section.text)
     access: bool = setting(False, values.flag)
 
 
@@ -212,7 +188,7 @@ class Log:
 class Metrics:
     """Address of the metrics listener: host ("" is every interface) and port. It is None if there is no listener."""
 
-    listen: tuple[str, int] | None = setting(None, values.host_and_port, "optional")
+    listen: tuple[str, int] | None = setting(None, values.host_and_port, Section.text)
 
 
 DEFAULT_CONNECTIONS = 10

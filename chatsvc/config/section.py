@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.config import values
 from chatsvc.config.document import NOTHING, ConfigFault, List, Map, Node, Scalar, why
-from chatsvc.config.model import Secret
 from chatsvc.domain.errors import CommandError
 from chatsvc.local_user import open_own
 
@@ -119,8 +118,8 @@ class Section:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
     def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
-        """Read a setting that is a text, whether it stands in quotes or not."""
-        if key not in self.nodes:
+        """Read a setting, whether it stands in quotes or not. It may be null if the default is None."""
+        if key not in self.nodes or (default is None and not self.gives(key)):
             return default
         value = self._read(self._path(key), self.nodes[key], read, quotes=quotes)
         return default if value is None else value
@@ -129,34 +128,30 @@ class Section:
         """Read a number, true or false. Refuse a value in quotes, unless it is an environment variable such as "${NAME}"."""
         return self.text(key, read, default, quotes=False)
 
-    def optional(self, key: str, read: Callable[[str], T]) -> T | None:
-        """Read a text that may be null."""
-        return self._read(self._path(key), self.nodes[key], read) if self.gives(key) else None
-
-    def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
-        """Read a list of texts, which is empty if it is not given."""
+    def texts(self, key: str, read: Callable[[str], T], default: tuple[T, ...] = ()) -> tuple[T, ...]:
+        """Read a list of texts, which may be null."""
         node = self.nodes[key] if self.gives(key) else List(0, 0, [])
         if not isinstance(node, List):
             self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
-            return ()
+            return default
         items = [self._read(f"{self._path(key)}[{index}]", item, read) for index, item in enumerate(node.items)]
         return tuple(item for item in items if item is not None)
 
-    def file(self, key: str) -> Path | None:
-        """Read a path, which may be relative to the file's folder, or null."""
-        path = self.optional(key, values.path)
+    def file(self, key: str, read: Callable[[str], str] = values.path, default: str | None = None) -> Path | None:
+        """Read a path, which may be relative to the file's folder. It may be null if the default is None."""
+        path = self.text(key, read, default)
         return None if path is None else self.source.folder / path
 
-    def secret(self, key: str, read: Callable[[str], str], default: str = "") -> Secret | None:
+    def secret(self, key: str, read: Callable[[str], str], default: str | None = None) -> values.Secret | None:
         """Return the secret under `key`, or the one in the file that `key`_file names.
 
         Return None if there is no secret, or if its environment variable is not set.
         """
         key_file = f"{key}_file"
         if not self.gives(key_file):
-            node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default)
+            node = self.nodes.get(key) or Scalar(self.node.line, self.node.column, default or "")
             text = self._read(self._path(key), node, read, may_be_unset=True)
-            return Secret(text) if text else None
+            return values.Secret(text) if text else None
         if self.gives(key):
             self.refuse(f"expected either {key} or {key_file}, not both", key_file)
         path = self.file(key_file)
@@ -165,7 +160,7 @@ class Section:
         try:
             with os.fdopen(open_own(path), "rb") as stream:
                 # A character that is not ASCII is replaced by one that every reader of secrets refuses.
-                return Secret(read(stream.read(_MAX_SECRET).decode("ascii", "replace").strip()))
+                return values.Secret(read(stream.read(_MAX_SECRET).decode("ascii", "replace").strip()))
         except OSError as fault:
             self.refuse(f"the file cannot be read: {why(fault)}", key_file)
         except CommandError as fault:
@@ -217,25 +212,14 @@ def _unknown(key: str, known: tuple[str, ...]) -> str:
 def keys_of(kind: Any) -> list[str]:
     """Return the keys of the settings that a dataclass declares."""
     declared = [(field.metadata["key"] or field.name, field.metadata["how"]) for field in fields(kind) if field.metadata]
-    return [key for name, how in declared for key in ((name, f"{name}_file") if how == "secret" else (name,))]
+    return [key for name, how in declared for key in ((name, f"{name}_file") if how is Section.secret else (name,))]
 
 
 def settings(kind: type[T], section: Section, **given: Any) -> T:
     """Read the settings that a dataclass declares, and make it with these and the given fields."""
     arguments = dict(given)
     for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
-        if not (about := declared.metadata):
-            continue
-        key, read = about["key"] or declared.name, about["read"]
-        match about["how"]:
-            case "file":
-                arguments[declared.name] = section.file(key)
-            case "folder":
-                arguments[declared.name] = section.source.folder / section.text(key, values.path, str(declared.default))
-            case "secret":
-                arguments[declared.name] = section.secret(key, read, about["otherwise"])
-            case "optional" | "texts" as how:
-                arguments[declared.name] = getattr(section, how)(key, read)
-            case how:
-                arguments[declared.name] = getattr(section, how)(key, read, declared.default)
+        if about := declared.metadata:
+            default = about["otherwise"] or declared.default
+            arguments[declared.name] = about["how"](section, about["key"] or declared.name, about["read"], default)
     return kind(**arguments)

@@ -6,7 +6,8 @@ from typing import Any
 import yaml
 
 from chatsvc.config.load import PRICES, STARTTLS, TEAM
-from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Secret, Server, Smtp, TeamNotices, Tls
+from chatsvc.config.model import DEFAULT_CONNECTIONS, Acme, Config, Server, Smtp, TeamNotices, Tls
+from chatsvc.config.values import Secret
 from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.plans import Tier
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatsvc.config import values
-from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings, Secret
+from chatsvc.config.model import DEFAULT_CONNECTIONS, PostgresSettings
 from chatsvc.config.section import Section
+from chatsvc.config.values import Secret
 
 KEYS = ("url", "password", "password_file", "connections")
 # A process writes with one connection, counts requests with another, hears notices with a third, and reads with at least two.
@@ -35,7 +36,7 @@ def _in_folder(address: PostgresSettings, folder: Path, password: Secret | None)
 
 
 def read(section: Section) -> PostgresSettings | None:
-    address = section.optional("url", _address)
+    address = section.text("url", _address, None)
     password = section.secret("password", values.login)
     connections = section.plain("connections", values.whole(LEAST_CONNECTIONS, 1000), DEFAULT_CONNECTIONS)
     for key in ("password", "password_file"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 from chatsvc.domain.mails import is_email
 
@@ -20,6 +20,33 @@ _LISTEN = re.compile(r"\A(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
 _MAILBOX = re.compile(r'\A(?:"([^"<>\\]*)"\s*|([^"<>\\]*))<([^<>]*)>')
 _MAX_USD = 100_000
+
+
+@final
+class Secret:
+    """A non-empty text that only `reveal` returns; printing it shows `***`."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        if not text:
+            raise ValueError("a secret is not empty")
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, Secret) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

@@ -9,7 +9,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import Secret
+from chatsvc.config.values import Secret
 from tests.conftest import Caller
 from tests.engines.model_server import ModelServer
 from tests.fakes import FakeClock

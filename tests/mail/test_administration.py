@@ -10,7 +10,8 @@ from aiohttp import ClientSession, CookieJar
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import Notices, Secret, Smtp
+from chatsvc.config.model import Notices, Smtp
+from chatsvc.config.values import Secret
 from chatsvc.doctor import servers
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.metrics.collector import Exposition

@@ -9,7 +9,8 @@ from aiohttp import ClientSession, CookieJar
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import Notices, Secret, TeamNotices
+from chatsvc.config.model import Notices, TeamNotices
+from chatsvc.config.values import Secret
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected

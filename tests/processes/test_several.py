@@ -13,7 +13,8 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.config.model import DEFAULT_CONNECTIONS, Secret
+from chatsvc.config.model import DEFAULT_CONNECTIONS
+from chatsvc.config.values import Secret
 from chatsvc.domain.models import ServiceNode
 from chatsvc.services.accounts import accounts, keys
 from chatsvc.services.operations.stores import SeveralProcesses

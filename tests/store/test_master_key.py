@@ -15,7 +15,7 @@ import pytest
 
 from chatsvc import config
 from chatsvc.config import Config
-from chatsvc.config.model import Secret
+from chatsvc.config.values import Secret
 from chatsvc.control.local_operations import run
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import facts, sealing

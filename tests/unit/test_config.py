@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.config import Config, ConfigError, document, load, locate
-from chatsvc.config.model import Backups, Limits, Log, Metrics, Retention, Secret, Server, TeamNotices, Tls
+from chatsvc.config.model import Backups, Limits, Log, Metrics, Retention, Server, TeamNotices, Tls
 from chatsvc.config.shown import as_document
+from chatsvc.config.values import Secret
 from chatsvc.domain.plans import Plan, Tier
 from tests.tables import json_rows, rows
 

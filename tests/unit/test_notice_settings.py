@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from chatsvc.config import load
-from chatsvc.config.model import Secret, Smtp
+from chatsvc.config.model import Smtp
 from chatsvc.config.shown import as_document
+from chatsvc.config.values import Secret
 
 PASSWORD = "p4ss word!"
 
