@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc.domain import bot_tests, profiles, shapes, times
 from chatsvc.domain.analytics import Quality
+from chatsvc.domain.models import NewKey
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.shapes import Json, fields
 from chatsvc.domain.websites import SiteDifference
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.captures import InboxItem, Request
     from chatsvc.domain.channels import Channel
     from chatsvc.domain.mails import Mail
-    from chatsvc.domain.models import AccountUsage, Bot, Conversation, Entry, KnowledgeChange, ListedKey, NewKey
+    from chatsvc.domain.models import AccountUsage, Bot, Conversation, Entry, KnowledgeChange, ListedKey
     from chatsvc.domain.operators import NewOperator, Operator
     from chatsvc.domain.webhooks import Attempt, Webhook
     from chatsvc.domain.websites import Site, SiteEntry
@@ -78,13 +79,11 @@ def bot_with_profile(result: Bot) -> Json:
 
 
 def key(result: ListedKey | NewKey) -> Json:
-    about = {"name": result.key.label, "prefix": result.key.prefix, "status": result.status}
-    dated = fields(result.key, "created_at", "expires_at", "revoked_at", "last_used_at")
-    return {**fields(result.key, "id", "account_id"), **about, **dated}
-
-
-def new_key(result: NewKey) -> Json:
-    return {"id": result.key.id, "key": result.secret, **key(result)}
+    """Return an API key, with its secret if it is new."""
+    row = result.key
+    secret = {"key": result.secret} if isinstance(result, NewKey) else {}
+    about = {"account_id": row.account_id, "name": row.label, "prefix": row.prefix, "status": result.status}
+    return {"id": row.id, **secret, **about, **fields(row, "created_at", "expires_at", "revoked_at", "last_used_at")}
 
 
 def operator(result: Operator) -> Json:
@@ -322,7 +321,7 @@ RENDERERS: Mapping[str, Callable[[Any], Any]] = {
     "init": lambda first: {
         "account": first.account and account(first.account),
         "bot": first.bot and bot(first.bot),
-        "key": first.key and new_key(first.key),
+        "key": first.key and key(first.key),
         "operator": first.operator and new_operator(first.operator),
     },
     **dict.fromkeys(("account.create", "account.list", "account.show", "account.set"), account),
@@ -344,8 +343,7 @@ RENDERERS: Mapping[str, Callable[[Any], Any]] = {
     },
     "channel.remove": _removed(channel),
     "channel.snippet": whole,
-    "key.create": new_key,
-    **dict.fromkeys(("key.list", "key.revoke"), key),
+    **dict.fromkeys(("key.create", "key.list", "key.revoke"), key),
     **dict.fromkeys(("operator.list", "operator.set"), operator),
     **dict.fromkeys(("operator.add", "operator.link"), new_operator),
     "operator.sessions": lambda session: fields(session, "id", "browser", "address", "verified", "created_at", "last_seen_at"),
