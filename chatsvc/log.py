@@ -10,7 +10,7 @@ import sys
 import time
 from contextvars import ContextVar
 
-from chatsvc.domain import terminal
+from chatsvc.domain import escaping
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
@@ -38,7 +38,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a record; see logging.Formatter."""
-        return terminal.escape(super().format(record)).replace("\n", "\n    ")
+        return escaping.escape(super().format(record)).replace("\n", "\n    ")
 
 
 class JsonFormatter(logging.Formatter):
@@ -58,7 +58,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         # ASCII only: neither a lone surrogate nor the terminal's encoding can make a line fail.
-        return terminal.to_json(line, ensure_ascii=True, default=str)
+        return escaping.to_json(line, ensure_ascii=True, default=str)
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:

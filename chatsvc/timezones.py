@@ -1,7 +1,7 @@
-"""Time zones of the system and of this program, of which the newer are used."""
+"""Time zones by name. The newer of the system's zones and of this program's are used."""
 
 import re
-import zoneinfo
+from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,9 +10,21 @@ import tzdata
 SHIPPED: str = tzdata.IANA_VERSION
 
 
+def zone(name: str) -> tzinfo | None:
+    """Return the time zone with this name, or None if this machine does not know it. An unknown zone must not make a reply fail."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return None
+
+
 def _system_version() -> str | None:
     """Return the version of the system's time zones. Return None if there are none, and "" if their version is unknown."""
-    folder = next((path for path in map(Path, zoneinfo.TZPATH) if (path / "Europe").is_dir()), None)
+    from zoneinfo import TZPATH
+
+    folder = next((path for path in map(Path, TZPATH) if (path / "Europe").is_dir()), None)
     if folder is None:
         return None
     try:
@@ -29,6 +41,8 @@ def use_newest_zones() -> str | None:
 
     Return the version of the system's zones if they are older ("" if it is unknown). Return None if they are used or missing.
     """
+    import zoneinfo
+
     version = _system_version()
     if version is None or version >= SHIPPED:
         return None

@@ -9,7 +9,7 @@ from chatsvc.cli.files import InputPath, parse_knowledge, read_text
 from chatsvc.cli.operations import ACCOUNT, TIER, Called, command, group, operation, options
 from chatsvc.cli.output import call, counted, echo, progress, show
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import one_line, to_json
+from chatsvc.domain.escaping import one_line, to_json
 
 MINUTES = Called("M", click.IntRange(1, 1440))
 COUNT = Called("N", click.IntRange(1, 100))

@@ -9,7 +9,7 @@ from chatsvc.cli.files import InputPath, open_input, read_secret
 from chatsvc.cli.operations import POSITION, SET_CHANNEL, THEME, Called, command, group, operation, options
 from chatsvc.cli.output import call, echo, show
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import one_line
+from chatsvc.domain.escaping import one_line
 from chatsvc.platforms import PLATFORMS
 
 _FILES = ("token", "app_secret", "verify_token")

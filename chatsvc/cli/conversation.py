@@ -9,9 +9,8 @@ import click
 from chatsvc.cli.files import OutputFile, OutputPath, written
 from chatsvc.cli.operations import ACCOUNT, BOT, CHANNEL, HANDLING, Called, command, group, operation, option, options
 from chatsvc.cli.output import call, counted, echo, pages, progress, show
-from chatsvc.domain import terminal
-from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
-from chatsvc.domain.terminal import indented, one_line, to_json
+from chatsvc.domain import escaping
+from chatsvc.domain.escaping import BYTE_ORDER_MARK, indented, one_line, row, to_json
 
 
 def _print(thread: dict[str, Any]) -> None:
@@ -135,4 +134,4 @@ def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
                 about = [conversation["id"], *(conversation[name] for name in COLUMNS[1:7])]
                 values = [*about, *(message[name] for name in ("id", "role", "content", "created_at")), conversation.get("visitor_phone")]
                 # Tabs and line feeds stay.
-                yield row(*(value and "\t".join(map(terminal.escape, value.replace("\r\n", "\n").split("\t"))) for value in values))
+                yield row(*(value and "\t".join(map(escaping.escape, value.replace("\r\n", "\n").split("\t"))) for value in values))

@@ -17,7 +17,7 @@ from chatsvc import background
 from chatsvc.cli.output import echo
 from chatsvc.domain import webhooks
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import one_line, to_json
+from chatsvc.domain.escaping import one_line, to_json
 from chatsvc.outbound.client import FAULTS, exchange, open_session, reason_of
 from chatsvc.outbound.egress import Egress
 

@@ -23,7 +23,7 @@ from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import to_json
+from chatsvc.domain.escaping import to_json
 from chatsvc.domain.times import DAY_MS, now_ms
 from chatsvc.domain.visitor_tokens import user_id_of
 from chatsvc.local_user import caller_of

@@ -17,8 +17,8 @@ from chatsvc.cli.operations import command, option
 from chatsvc.cli.output import counted, echo, load_config, show
 from chatsvc.cli.refusals import shown
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.terminal import one_line
 from chatsvc.translations import COMMAND_LINE, template
 
 if TYPE_CHECKING:

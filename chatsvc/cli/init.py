@@ -15,7 +15,7 @@ from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.config.load import DATA_DIR
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.terminal import one_line
+from chatsvc.domain.escaping import one_line
 from chatsvc.local_user import owner_of, refuse_root, run_as, user_name
 
 FILE = "config.yaml"

@@ -11,11 +11,11 @@ import click
 from chatsvc.cli.files import InputPath, OutputFile, OutputPath, parse_knowledge, read_files, read_text, written
 from chatsvc.cli.operations import command, group, operation, option, options
 from chatsvc.cli.output import Report, call, call_all, counted, echo, progress, show
-from chatsvc.domain import refusals, terminal
+from chatsvc.domain import escaping, refusals
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.knowledge_findings import MOST_SEARCHED
 from chatsvc.domain.models import Bot, Entry, Synonyms
-from chatsvc.domain.terminal import one_line
 from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 
 _POLL_S = 1.0
@@ -103,7 +103,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
     parts = writing.FORMS[form](entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
-    shown = terminal.escape if output is None and sys.stdout.isatty() else str
+    shown = escaping.escape if output is None and sys.stdout.isatty() else str
     with written(output) as file:
         for part in parts:
             file.write(shown(part).encode())

@@ -10,8 +10,8 @@ import click
 from chatsvc.cli.operations import ACCOUNT, APPOINTMENT_STATUS, BOT, REQUEST_STATUS, command, group, operation, option, options, word
 from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.escaping import one_line, to_json
 from chatsvc.domain.mails import SENT, STATES
-from chatsvc.domain.terminal import one_line, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App

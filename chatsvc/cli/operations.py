@@ -80,7 +80,7 @@ class Called:
 def completions(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
-    from chatsvc.domain.terminal import one_line
+    from chatsvc.domain.escaping import one_line
 
     # A name may hold what a terminal obeys, and the shell prints it.
     return [CompletionItem(one_line(text), help=about and one_line(about)) for text, about in words]

@@ -1,6 +1,6 @@
 """The configuration, the calls of operations and the output of all commands.
 
-All output goes through `echo` or `terminal.to_json`: no control or invisible character reaches a terminal.
+All output goes through `echo` or `escaping.to_json`: no control or invisible character reaches a terminal.
 """
 
 import os
@@ -17,7 +17,7 @@ import click
 from chatsvc import config
 from chatsvc.cli.main import CONFIG_FILE
 from chatsvc.config import Config, ConfigDocument
-from chatsvc.domain import terminal
+from chatsvc.domain import escaping
 from chatsvc.local_user import refuse_root
 
 LARGEST_PAGE = 1000
@@ -80,13 +80,13 @@ def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **a
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text with unsafe characters escaped. Line feeds are kept: put data of one line through `one_line` first."""
-    click.echo(terminal.escape(text), err=err, nl=nl)
+    click.echo(escaping.escape(text), err=err, nl=nl)
 
 
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
     """Print a result as JSON, as a table of `columns` (a list), or a line for each field (an object)."""
     if as_json:
-        click.echo(terminal.to_json(value, indent=2))
+        click.echo(escaping.to_json(value, indent=2))
     elif isinstance(value, list):
         table(value, columns)
     else:
@@ -101,18 +101,18 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "; ".join(map(_text, value))
     if isinstance(value, dict):
-        return ", ".join(f"{terminal.one_line(name)}: {_text(inner)}" for name, inner in value.items())
+        return ", ".join(f"{escaping.one_line(name)}: {_text(inner)}" for name, inner in value.items())
     if isinstance(value, float):
         return f"{value:.6f}"
     # A line break in a visitor's words must not fake another field.
-    return terminal.one_line(value)
+    return escaping.one_line(value)
 
 
 def fields(value: dict[str, Any], indent: str = "") -> None:
     """Print an object, each field on a line."""
     width = max((len(name) for name, inner in value.items() if not isinstance(inner, dict | list)), default=0)
     for name, inner in value.items():
-        label = terminal.one_line(name)
+        label = escaping.one_line(name)
         if isinstance(inner, dict):
             echo(f"{indent}{label}:")
             fields(inner, indent + "  ")
@@ -153,7 +153,7 @@ def progress(what: str, *, prints: bool = False) -> Iterator[Report]:
         while not over.wait(_PROGRESS_EVERY_S):
             step, done, of = state[-1]
             far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
-            line = terminal.one_line(f"{step}{far}, {time.monotonic() - began:.0f} s")
+            line = escaping.one_line(f"{step}{far}, {time.monotonic() - began:.0f} s")
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
         print("\r\033[K", end="", file=sys.stderr, flush=True)  # noqa: T201
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
+from chatsvc import timezones
 from chatsvc.cli.files import InputPath, read_text
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import echo, fields, show
-from chatsvc.domain import folding, times
+from chatsvc.domain import folding
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.shapes import Json
-from chatsvc.domain.terminal import one_line
 from chatsvc.language import values
 from chatsvc.language.contacts import knows_country
 from chatsvc.timezones import use_newest_zones
@@ -46,7 +47,7 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
 
 def _clock(now: str | None, timezone: str) -> datetime:
     use_newest_zones()
-    zone = times.zone(timezone)
+    zone = timezones.zone(timezone)
     if zone is None:
         raise CommandError(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")
     if now is None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatsvc import translations
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.terminal import one_line
 
 # Sentences of faults are imported where one is worded: every command imports this module.
 _FIELDS = {

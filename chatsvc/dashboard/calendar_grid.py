@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from chatsvc.domain import opening_hours, profiles, times
+from chatsvc import timezones
+from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.models import Bot
 
@@ -114,7 +115,7 @@ def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int
             week = None
         if week is None:
             return [(0, DAY_MINUTES)]
-        own, closed = times.zone(bot.timezone) or UTC, profiles.load(bot.profile)
+        own, closed = timezones.zone(bot.timezone) or UTC, profiles.load(bot.profile)
         midnight = datetime.combine(day, time(), zone)
         for local in (day - timedelta(days=1), day, day + timedelta(days=1)):
             for opens, closes in [] if closed.is_closed(local) else week.get(opening_hours.DAYS[local.weekday()], []):

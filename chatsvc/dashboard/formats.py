@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from datetime import date as calendar_date
 
-from chatsvc.domain import times
+from chatsvc import timezones
 from chatsvc.domain.times import DAYS, MONTHS
 
 CENT = 10_000  # micro-dollars
@@ -39,7 +39,7 @@ def size(count: int, language: str) -> str:
 
 def moment(instant: int, zone: str) -> datetime:
     """Convert an instant (Unix milliseconds) to the local time of a zone."""
-    return datetime.fromtimestamp(instant / 1000, UTC).astimezone(times.zone(zone) or UTC)
+    return datetime.fromtimestamp(instant / 1000, UTC).astimezone(timezones.zone(zone) or UTC)
 
 
 def date(instant: int, language: str, zone: str = "UTC") -> str:

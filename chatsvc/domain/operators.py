@@ -5,7 +5,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from chatsvc.domain import refusals, times
+from chatsvc import timezones
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import EVERYTHING, Actor, Role, Scope
 from chatsvc.domain.mails import is_email
 from chatsvc.domain.times import DAY_MS
@@ -114,7 +115,7 @@ def role_named(name: str) -> Role:
 
 def known_timezone(name: str) -> str | None:
     """Check and return a time zone, or None for "". Raises `timezone_unknown`."""
-    if name and times.zone(name) is None:
+    if name and timezones.zone(name) is None:
         raise refusals.timezone_unknown(timezone=name)
     return name or None
 

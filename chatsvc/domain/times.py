@@ -4,6 +4,8 @@ import time
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 
+from chatsvc.timezones import zone
+
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -54,16 +56,6 @@ def parse_utc(text: str) -> int:
     # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1)
-
-
-def zone(name: str) -> tzinfo | None:
-    """Return the time zone with this name, or None if this machine does not know it. An unknown zone must not make a reply fail."""
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, LookupError):
-        return None
 
 
 def existing(local: datetime, zone_of_it: tzinfo) -> datetime:

@@ -10,6 +10,7 @@ from functools import partial
 from ipaddress import ip_network
 from typing import Any
 
+from chatsvc import timezones
 from chatsvc.domain import folding, opening_hours, refusals, targets, times, websites
 from chatsvc.domain.addresses import Own, TargetRefused
 from chatsvc.domain.analytics import COUNTED
@@ -250,7 +251,7 @@ def _is(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
 
 _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     **dict.fromkeys([("account", "name"), ("bot", "name"), ("key", "label"), ("saved_reply", "name")], folding.is_visible),
-    ("bot", "timezone"): _is(times.zone),
+    ("bot", "timezone"): _is(timezones.zone),
     ("bot", "opening_hours"): _is(opening_hours.parse),
     ("", "language"): folding.is_tag,
     ("site", "max_pages"): range(1, websites.MAX_PAGES + 1).__contains__,

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.terminal import one_line
 from chatsvc.domain.transfer import RECORDS, Record, checked
 from chatsvc.store import facts, sealing
 from chatsvc.store.database import Connection, ConstraintViolated, Database, reads

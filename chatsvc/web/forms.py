@@ -1,5 +1,8 @@
 """HTML forms, either urlencoded or multipart with uploads. They are parsed as they arrive, within limits. Parsing is strict."""
 
+import hashlib
+import json
+import re
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +15,7 @@ import multipart  # type: ignore[import-untyped]
 from aiohttp import web
 from multidict import MultiDict
 
+from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
 from chatsvc.web.bodies import DEFAULT_TIMEOUT_S, UNCOUNTED, chunks, read_body
 from chatsvc.web.faults import BadForm
@@ -162,3 +166,27 @@ def _content(part: multipart.MultipartSegment) -> Upload:
     name = part.filename.replace("\\", "/").rpartition("/")[2]
     file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  # the form closes it
     return Upload(name, part.content_type or "application/octet-stream", file)
+
+
+def version_of(values: Mapping[str, object]) -> str:
+    """Return one text with a digest of each value. It is the hidden field `version` of a form."""
+    return ",".join(f"{name}:{_digest(value)}" for name, value in values.items())
+
+
+def check_version(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> None:
+    """Raise `fields_changed`, with the current texts, if somebody has changed typed fields since the form was shown.
+
+    There is no conflict if the typed value equals the current one, or if the form has no version.
+    """
+    digests = dict(re.findall(r"([^:,]+):(\w+)", version))
+    changed = {
+        name: "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
+        for name, value in current.items()
+        if name in digests and name in typed and typed[name] != value and digests[name] != _digest(value)
+    }
+    if changed:
+        raise refusals.fields_changed(fields=changed)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).hexdigest()[:12]

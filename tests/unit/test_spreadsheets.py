@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain import spreadsheets
+from chatsvc.domain import escaping
+from chatsvc.domain.escaping import row, with_formulas, without_formulas
 from chatsvc.domain.knowledge_files.writing import FORMS
 from chatsvc.domain.models import Entry
-from chatsvc.domain.spreadsheets import row, with_formulas, without_formulas
 from tests.knowledge_files import read
 
 TEXTS = st.text(alphabet="a;,='+\t\r\n\"| -@＝", max_size=30)
@@ -50,7 +50,7 @@ def test_knowledge_written_as_csv_runs_nothing_and_comes_back() -> None:
 
 
 def test_nothing_else_writes_csv() -> None:
-    package = Path(spreadsheets.__file__).parents[1]
+    package = Path(escaping.__file__).parents[1]
     files = {str(file.relative_to(package)): file.read_text("utf-8") for file in package.rglob("*.py")}
     assert [name for name, text in files.items() if "csv.writer" in text or "DictWriter" in text] == []
-    assert [name for name, text in files.items() if "without_formulas" in text] == ["domain/spreadsheets.py"]
+    assert [name for name, text in files.items() if "without_formulas" in text] == ["domain/escaping.py"]

@@ -65,9 +65,9 @@ def test_the_newer_time_zones_are_used(first: str, switches: int, tmp_path: Path
 
 def test_an_hour_that_the_clocks_skip_is_moved_on_by_the_rules_of_this_year() -> None:
     timezones.use_newest_zones()
-    vancouver = datetime(2026, 12, 10, 17, tzinfo=times.zone("America/Vancouver"))
+    vancouver = datetime(2026, 12, 10, 17, tzinfo=timezones.zone("America/Vancouver"))
     assert vancouver.utcoffset() == timedelta(hours=-7)
-    london = times.zone("Europe/London")
+    london = timezones.zone("Europe/London")
     assert london is not None
     assert times.existing(datetime(2027, 3, 28, 1, 30), london) == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001  # wall clocks
     assert times.existing(datetime(2027, 3, 28, 2, 30), london) == datetime(2027, 3, 28, 2, 30)  # noqa: DTZ001

@@ -6,12 +6,11 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, form, view
-from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
 from chatsvc.services.accounts import bot_files
-from chatsvc.web.forms import Fields, whole_number
+from chatsvc.web.forms import Fields, check_version, version_of, whole_number
 
 MOST = 12
 NO_ROW = {"name": "", "kind": KINDS[0], "choices": "", "required": "1", "ask_tr": "", "ask_en": ""}

@@ -7,12 +7,11 @@ from aiohttp.web import Response
 
 from chatsvc import translations
 from chatsvc.dashboard.page import Page, form, view
-from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.services.accounts import bot_files
-from chatsvc.web.forms import Fields
+from chatsvc.web.forms import Fields, check_version, version_of
 
 # Situations with the beginnings of their sentences' names; the longest beginning counts.
 SITUATIONS: Mapping[str, tuple[str, ...]] = {

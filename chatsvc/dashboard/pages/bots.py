@@ -5,14 +5,13 @@ from typing import Any
 from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, act, form, view
-from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.knowledge_files.decoding import decode
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
-from chatsvc.web.forms import Fields, FormLimits
+from chatsvc.web.forms import Fields, FormLimits, check_version, version_of
 
 NEW = ("name", "model", "language", "country", "timezone", "description")
 FIRST_PLACE = {

@@ -9,12 +9,12 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.dashboard.wording import fault_line
+from chatsvc.domain.escaping import one_line
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
 from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.terminal import one_line
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.knowledge import MOST_PIECES, Piece, Pieces, joined
 from chatsvc.web.forms import Fields, FormLimits, whole_number

@@ -10,12 +10,11 @@ from aiohttp.web import Response
 from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.pages import knowledge
-from chatsvc.dashboard.versions import check_version, version_of
 from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Entry
 from chatsvc.services.conversations.conversation_view import last_question
-from chatsvc.web.forms import NO_FIELDS, Fields, filled
+from chatsvc.web.forms import NO_FIELDS, Fields, check_version, filled, version_of
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")

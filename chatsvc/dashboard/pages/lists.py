@@ -8,8 +8,8 @@ from aiohttp.web import Response
 from chatsvc.dashboard import formats, records
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain.captures import InboxItem
+from chatsvc.domain.escaping import BYTE_ORDER_MARK, row
 from chatsvc.domain.models import Bot
-from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.language.contacts import in_local_form
 from chatsvc.services.conversations.conversations import ConversationRow
 from chatsvc.web.forms import Fields

@@ -9,8 +9,8 @@ from chatsvc.dashboard import formats
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
+from chatsvc.domain.escaping import BYTE_ORDER_MARK, row
 from chatsvc.domain.plans import Usd
-from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
 from chatsvc.services.accounts.analytics import QualityReport
 from chatsvc.web.forms import whole_number
 

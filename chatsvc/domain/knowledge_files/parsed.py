@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
 
 from chatsvc import translations
-from chatsvc.domain import terminal
+from chatsvc.domain import escaping
 from chatsvc.domain.folding import is_tag, primary
 from chatsvc.domain.models import Synonyms
 
@@ -50,7 +50,7 @@ class KnowledgeFileError(ValueError):
 
     def __str__(self) -> str:
         """Return the sentences of all faults in English, one a line."""
-        return "\n".join(f"{terminal.one_line(self.source)}, {self.unit} {fault.line}: {fault.sentence()}" for fault in self.faults)
+        return "\n".join(f"{escaping.one_line(self.source)}, {self.unit} {fault.line}: {fault.sentence()}" for fault in self.faults)
 
 
 def single_fault(source: str, code: str, line: int = 1, unit: str = "line", **facts: object) -> KnowledgeFileError:

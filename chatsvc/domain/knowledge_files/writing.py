@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from chatsvc.domain.escaping import BYTE_ORDER_MARK, row, to_json
 from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
 from chatsvc.domain.knowledge_files.parsed import one_line
 from chatsvc.domain.knowledge_files.table import COLUMNS, together
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.domain.spreadsheets import BYTE_ORDER_MARK, row
-from chatsvc.domain.terminal import to_json
 
 
 def _jsonl(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, cast
 
+from chatsvc import timezones
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.folding import primary
@@ -205,7 +206,7 @@ def _moment(turn: Turn) -> str:
     """Return the lines of the prompt with the bot's local time, opening status, and the language to answer in."""
     now = times.local(turn.now_ms, turn.bot.timezone)
     # A zone that this machine does not know must not cost the visitor the answer.
-    zone = turn.bot.timezone if times.zone(turn.bot.timezone) is not None else "UTC"
+    zone = turn.bot.timezone if timezones.zone(turn.bot.timezone) is not None else "UTC"
     clock = f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
     today = now.date()
     closed = [str(days) for days in profiles.load(turn.bot.profile).closed if today <= days.last < today + timedelta(days=365)]

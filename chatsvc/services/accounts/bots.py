@@ -5,7 +5,8 @@ import uuid
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from chatsvc.domain import contacts, errors, folding, opening_hours, operators, paging, refusals, times
+from chatsvc import timezones
+from chatsvc.domain import contacts, errors, folding, opening_hours, operators, paging, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import Listing, Position, ResultPage
@@ -63,7 +64,7 @@ def _word(tiers: Collection[str] | None, name: str, text: str) -> str | None:
     match name:
         case "model" if tiers is not None and text not in tiers:
             raise refusals.tier_unknown(tier=text, tiers=list(tiers))
-        case "timezone" if times.zone(text) is None:
+        case "timezone" if timezones.zone(text) is None:
             raise refusals.timezone_unknown(timezone=text)
         case "language" if not folding.is_tag(text):
             raise refusals.language_invalid(language=text)

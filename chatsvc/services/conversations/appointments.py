@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, date, time
 
+from chatsvc import timezones
 from chatsvc.domain import contacts, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Appointment, InboxItem, Request, instant
@@ -160,7 +161,7 @@ def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None
         time_ = time.fromisoformat(clock if clock is not None else old.time if old else "").replace(second=0, microsecond=0, tzinfo=None)
     except ValueError:
         raise refusals.time_unknown(time=clock or "") from None
-    moment, now = instant(date_, time_, times.zone(bot.timezone) or UTC), services.clock()
+    moment, now = instant(date_, time_, timezones.zone(bot.timezone) or UTC), services.clock()
     if times.local(moment, bot.timezone).time() != time_:
         raise refusals.time_unknown(time=f"{day} {clock}")
     if old and (old.date, old.time) == (date_.isoformat(), f"{time_:%H:%M}"):

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+from chatsvc import timezones
 from chatsvc.domain import captures, paging, refusals, search_words, times
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import KINDS, UNASSIGNED, Appointment, Captured, InboxItem, Request
@@ -24,7 +25,7 @@ def records(
 ) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
     wish, follows, change = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country), None, None
-    zone = times.zone(bot.timezone) or UTC
+    zone = timezones.zone(bot.timezone) or UTC
     # The visitor's words, and a line for each field of the owner's form.
     message = "\n".join([wish.message, *(f"{name}: {value}" for name, value in wish.details)])[: captures.MAX_MESSAGE]
     if wish.change:

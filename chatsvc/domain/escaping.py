@@ -1,7 +1,12 @@
-"""Escaping of characters that a terminal would interpret as commands, hide or reorder.
+"""Escaping of texts for terminals, JSON and spreadsheets.
 
-Covered are the control characters (C0, DEL, C1), the line and paragraph separators, lone surrogates, and all characters that Unicode
-calls default ignorable or format: bidirectional marks and overrides, zero-width characters, tags, variation selectors of the supplement.
+For terminals, characters are escaped that a terminal would interpret as commands, hide or reorder: the control characters (C0, DEL, C1),
+the line and paragraph separators, lone surrogates, and all characters that Unicode calls default ignorable or format: bidirectional marks
+and overrides, zero-width characters, tags, variation selectors of the supplement.
+
+All exports as CSV are written by `row`, so that they contain no formulas. A spreadsheet may split a comma-separated file at semicolons or
+tabs; a new cell then begins behind each of them and each line break, even inside quotes. So an apostrophe, which marks text in
+spreadsheets, is put before the first character of a formula there too.
 """
 
 import json
@@ -14,6 +19,15 @@ _UNSAFE = (  # compiled by `re` at its first use, which most commands never come
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _LINE_BREAK = r"\r\n|\r|\n"
+
+_STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # what begins a formula; the full-width forms count in East Asian versions
+_CELL = r"(?:\A|(?<=[;\t\r\n\"]))"
+_FORMULA = re.compile(rf"{_CELL}(?='*[ \xa0]*[{_STARTS}])|\A(?='*[\t\r])")
+_MARKED = re.compile(rf"{_CELL}'(?='*[ \xa0]*[{_STARTS}])|\A'(?='*[\t\r])")
+
+_SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
+
+BYTE_ORDER_MARK = "\ufeff"  # begins a file for people: without it spreadsheets take UTF-8 for another encoding
 
 
 def escape(text: str) -> str:
@@ -48,3 +62,23 @@ def _for_json(match: re.Match[str]) -> str:
     if code < 0x10000:
         return f"\\u{code:04x}"
     return f"\\u{0xD800 + ((code - 0x10000) >> 10):04x}\\u{0xDC00 + ((code - 0x10000) & 0x3FF):04x}"
+
+
+def row(*cells: str | int | None, separator: str = ",") -> str:
+    """Format a row as in RFC 4180; None is an empty cell. Texts with separators, quotes or blanks at the ends are quoted."""
+    return separator.join("" if cell is None else _text(cell) if isinstance(cell, str) else str(cell) for cell in cells) + "\r\n"
+
+
+def _text(cell: str) -> str:
+    harmless = without_formulas(cell)
+    return '"' + harmless.replace('"', '""') + '"' if _SPECIAL.search(harmless) else harmless
+
+
+def without_formulas(cell: str) -> str:
+    """Put an apostrophe before texts inside a cell that could be read as formulas."""
+    return _FORMULA.sub("'", cell)
+
+
+def with_formulas(cell: str) -> str:
+    """Remove the apostrophes that `without_formulas` has added."""
+    return _MARKED.sub("", cell)
