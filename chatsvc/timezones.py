@@ -5,10 +5,6 @@ from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
 
-import tzdata
-
-SHIPPED: str = tzdata.IANA_VERSION
-
 
 def zone(name: str) -> tzinfo | None:
     """Return the time zone with this name, or None if this machine does not know it. An unknown zone must not make a reply fail."""
@@ -18,6 +14,13 @@ def zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):
         return None
+
+
+def shipped_version() -> str:
+    """Return the version of this program's time zones, such as `2026a`."""
+    import tzdata
+
+    return str(tzdata.IANA_VERSION)
 
 
 def _system_version() -> str | None:
@@ -44,7 +47,7 @@ def use_newest_zones() -> str | None:
     import zoneinfo
 
     version = _system_version()
-    if version is None or version >= SHIPPED:
+    if version is None or version >= shipped_version():
         return None
     zoneinfo.reset_tzpath(to=())
     zoneinfo.ZoneInfo.clear_cache()

@@ -172,7 +172,7 @@ def _checks(
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)
     if (older := timezones.use_newest_zones()) is not None:  # not used here, but other programs of the machine use them
-        yield Finding.ok("time zones", "zones_old", system=older or "?", shipped=timezones.SHIPPED)
+        yield Finding.ok("time zones", "zones_old", system=older or "?", shipped=timezones.shipped_version())
     yield from service(config)
     yield from network.public_url(config)
     yield from network.certificates(config)
