@@ -70,7 +70,7 @@ class SearchResult:
     """Result of a search in a bot's knowledge.
 
     `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is the probability that the first hit is right; `hits` are
-    best first. `facts` are the likeliest facts of all entries, best first, of which a visitor may choose.
+    best first. `facts` are the likeliest facts of all entries, best first, from which a visitor may choose.
     """
 
     language: str
@@ -81,7 +81,7 @@ class SearchResult:
 
 
 class Knowledge(Protocol):
-    """Searchable index of a bot's entries; in memory, deterministic."""
+    """Searchable index of a bot's entries. It is in memory, and the same search gives the same result."""
 
     @property
     def entries(self) -> Sequence[Entry]: ...
@@ -134,7 +134,7 @@ class Turn:
 
     @property
     def spoken(self) -> list[str]:
-        """Return what the visitor has written, this message last."""
+        """Return the texts of the visitor's messages, in order, with this message at the end."""
         return [past.content for past in self.history if past.role == "user"] + [self.message]
 
 
@@ -159,7 +159,7 @@ class Evidence(NamedTuple):
         return self.entries[0][0] if self.entries and self.decision in ("answer", None) else None
 
     def to_json(self) -> str:
-        """Encode for the store."""
+        """Return the evidence as JSON for the store."""
         entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]
         return json.dumps({"entries": entries, "decision": self.decision, "confidence": self.confidence})
 
@@ -190,7 +190,7 @@ class Engine(Protocol):
     """Source of replies."""
 
     async def start(self) -> None:
-        """Load what the first reply needs. If that fails, the replies fail."""
+        """Load what the first reply needs. If loading fails, the replies fail too."""
         ...
 
     async def reply(self, turn: Turn) -> Reply:
@@ -198,12 +198,12 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None:
-        """Close connections."""
+        """Close all connections."""
         ...
 
 
 def site_of(knowledge: Knowledge) -> str:
-    """Return the address of the website from which entries come, or "" if there is none."""
+    """Return scheme and host of the website that the entries come from, or "" if they come from none."""
     for entry in knowledge.entries:
         if entry.source and entry.source.startswith(("https://", "http://")):
             parts = urlsplit(entry.source)

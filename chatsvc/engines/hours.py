@@ -14,7 +14,7 @@ _LOOKED_AHEAD = 60  # days in which the next opening is looked for
 
 @lru_cache(maxsize=256)
 def week_of(hours: str | None) -> dict[str, Spans]:
-    """Return the open spans of each day. Empty if no hours are set or only a person can read them."""
+    """Return the open spans of each day. The result is empty if no hours are set, or their text cannot be parsed."""
     try:
         return opening_hours.parse(hours) if hours else {}
     except ValueError:
@@ -75,14 +75,14 @@ def refused_time(bot: Bot, clock: time, day: date | None, now: datetime) -> str 
 
 
 def in_words(bot: Bot, days: tuple[str, ...]) -> str:
-    """Return the week in words: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
+    """Return the weekly opening hours in words: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
     week = week_of(bot.opening_hours)
     runs = [(list(run), spans) for spans, run in groupby(range(7), lambda day: week.get(opening_hours.DAYS[day])) if spans]
     return ", ".join(f"{days[run[0]]}{f'-{days[run[-1]]}' if len(run) > 1 else ''} {spans_in_words(spans)}" for run, spans in runs if spans)
 
 
 def spans_in_words(spans: Spans) -> str:
-    """Return the spans of one day: `09:00-12:00 / 13:00-18:00`."""
+    """Return the spans of one day in words: `09:00-12:00 / 13:00-18:00`."""
     return " / ".join(f"{opening_hours.clock_of(opens)}-{opening_hours.clock_of(closes)}" for opens, closes in spans)
 
 

@@ -125,7 +125,7 @@ def of_bot(bot: Bot, language: str) -> BotSentences:
 
 
 def own_greeting(bot: Bot, language: str) -> str:
-    """Return the owner's greeting for a language: a sentence for another language than the bot's, or the bot's greeting, or ""."""
+    """Return the greeting that the owner has written for a language, or else the bot's greeting. Return "" if there is none."""
     own = profiles.load(bot.profile).texts.get(GREETING, {}).get(language)
     if own is not None and language != bot.language.partition("-")[0]:
         return filled(own, {"name": bot.name})

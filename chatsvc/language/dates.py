@@ -1,4 +1,4 @@
-"""Days mentioned in a line of tokens, found by an ordered list of grammar rules. The first rule that matches a place is used.
+"""Days mentioned in a line of tokens, found by an ordered list of grammar rules. If several match the same tokens, the first one wins.
 
 Weeks begin on Monday. The functions return None for a day that does not exist.
 """
@@ -58,7 +58,7 @@ def next_date(today: date, month: int, day: int) -> date | None:
 
 
 def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:
-    """Return the date of the nth `weekday` in the month that is `months` after this one. -1 is the last one."""
+    """Return the date of the nth `weekday` in the month that is `months` after this one. If `nth` is -1, it is the last one."""
     first = in_month(today, months, 1)
     if first is None:
         return None
@@ -233,7 +233,7 @@ def _is_day(pair: tuple[str, ...], before: str, behind: str, *, is_dated: bool) 
 
 
 def _merged(line: TokenLine, mentions: list[Expression[date]]) -> list[Expression[date]]:
-    """Merge a weekday and a date side by side (`Monday, 15 March`); the date counts."""
+    """Merge a weekday and a date that are side by side (`Monday, 15 March`) into one mention, of the date."""
     merged: list[Expression[date]] = []
     for mention in mentions:
         last = merged[-1] if merged else None

@@ -1,4 +1,4 @@
-"""Detection of the visitor's own name, as typed and without titles: announced ("my name is"), asked for, or beside other values."""
+"""Detection of the visitor's own name, as typed and without titles. It is announced ("my name is"), asked for, or beside other values."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

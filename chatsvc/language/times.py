@@ -1,4 +1,4 @@
-"""Times of day in a line of tokens, found by an ordered list of grammar rules. The first rule that matches a place is used.
+"""Times of day in a line of tokens, found by an ordered list of grammar rules. If several match the same tokens, the first one wins.
 
 Each day in the line has been replaced by one symbol: `DATE`, or `DATE:evening` for "this evening". A number is only a time with a
 word ("saat", "at"), a case ending (3'te), a part of the day, or a day beside it.

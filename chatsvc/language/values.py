@@ -207,7 +207,7 @@ def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, co
 
 
 def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collection[Span]) -> tuple[Any, Span] | None:
-    """Read an answer as if "at" or "on the" stood before its first number that belongs to no other value."""
+    """Read a bare number of an answer as a time or a day. It is the first number that belongs to no other value."""
     symbol = "saat" if kind == "time" else "ayin"
     cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_offsets(text)

@@ -75,7 +75,7 @@ class ToolCall(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """One answer of a model: its text, its tool calls, and the blocks that are sent back with their results."""
+    """One answer of a model: its text, its tool calls, and the content blocks that the next request repeats."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -109,7 +109,7 @@ def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
 
 
 def _read(content: list[object], *, hosted: bool) -> tuple[str, tuple[ToolCall, ...], list[ContentBlockParam]]:
-    """Read the text, at most MAX_CALLS tool calls, and the blocks that are sent back; raises EngineError."""
+    """Return the text, at most MAX_CALLS tool calls, and the blocks that the next request repeats; raises EngineError."""
     texts, calls = list[str](), dict[str, ToolCall]()
     blocks: list[ContentBlockParam] = []
     for block in content:
@@ -156,7 +156,7 @@ def reply(message: ModelAnswer) -> str:
 
 
 def usage(raw: object) -> Usage:
-    """Read the tokens of a reply. On-prem servers may send no counts, or null; implausible ones count as 0."""
+    """Return the counts of tokens of an answer. On-prem servers may send no counts, or null; implausible ones count as 0."""
     counts = raw if isinstance(raw, dict) else {}
     given = map(counts.get, ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
     # bool is an int to Python.

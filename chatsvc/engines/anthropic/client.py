@@ -65,7 +65,7 @@ class _Transport(httpx2.AsyncBaseTransport):
 
 
 class Client:
-    """Client of one server; 2,000 concurrent calls are fine."""
+    """Client of one model server. It can make 2,000 calls at the same time."""
 
     def __init__(self, provider: Provider, egress: Egress) -> None:
         """Create the session in a running event loop, without opening a connection. Raises OSError if the certificates cannot be read."""

@@ -36,8 +36,8 @@ SPARE_S = 0.5  # seconds of the deadline that are left for writing a capture whe
 class AnthropicEngine:
     """Implementation of `engines.Engine` with a model behind the Anthropic Messages API.
 
-    If the provider has a fault, every reply is `not_configured`, and no connection is opened. `timeout_s` (seconds) limits the deadline
-    of a turn, `max_retries` the retries within it.
+    If the provider has a fault, every reply fails with `not_configured`, and no connection is opened. `timeout_s` (seconds) limits the
+    deadline of a turn, `max_retries` the retries within it.
     """
 
     def __init__(self, provider: Provider, *, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:

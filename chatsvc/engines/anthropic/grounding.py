@@ -151,7 +151,7 @@ class Sources:
     """Texts that a reply may repeat: the knowledge, the bot's settings, and the conversation with the days of its records.
 
     `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote; `country`
-    (ISO 3166) is the one whose emergency numbers are known.
+    (ISO 3166) is the country whose emergency numbers need no source.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Sources:
         return any(value in source.values for value in values for source in self._known)
 
     def unknown(self, reply: str) -> list[str]:
-        """Return the first parts of a reply that are in no source."""
+        """Return the links, numbers, addresses and days of a reply that are in no source, at most MAX_NAMED of them."""
         reply = _LONG_WORD.sub(r"\1", reply)
         text, unknown = _IDIOMS.sub(" ", fold(reply)), list[str]()
         for match in _LINK.finditer(text):
@@ -321,7 +321,6 @@ def _may_be_phone(match: re.Match[str]) -> bool:
 
 
 def _around(match: re.Match[str]) -> tuple[str, str]:
-    """Return the text shortly before and after a match."""
     return match.string[max(0, match.start() - NEAR_TEXT) : match.start()], match.string[match.end() : match.end() + NEAR_TEXT]
 
 
@@ -340,7 +339,7 @@ def _values(text: str) -> set[Decimal]:
 
 
 def _read_apart(text: str) -> set[Decimal]:
-    """Read a number with blanks as one, and as several beside each other."""
+    """Return the values of digits with blanks between them, read as one number and as several numbers."""
     return {value for part in (text, *re.split(r"[ ’']", text)) for value in _values(part)}
 
 

@@ -160,7 +160,7 @@ class Notes:
         return " ".join((*parts, *self._left_out(wanted, changed, matches)))
 
     def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
-        """Return sentences on values that were left out, and why. The model is then to ask for them, or not to claim them."""
+        """Return sentences on values that were left out, and why. They tell the model what it must not call noted."""
         lost = [name for name in _LABELS if getattr(wanted.claimed, name) and not getattr(record, name)]
         dropped = [_LABELS[name] for name in lost if name in CONTACT]
         more = [_LABELS[name] for name in lost if name not in CONTACT]

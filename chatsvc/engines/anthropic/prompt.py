@@ -34,7 +34,10 @@ MAX_TOKENS = 2048  # most tokens of a reply, thinking included. Below 1,024 reas
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a prompt in characters. A knowledge of up to `knowledge` is sent as a whole, and otherwise `passages` of it."""
+    """Limits of a prompt in characters.
+
+    Knowledge with at most `knowledge` characters is sent whole. Otherwise, passages with at most `passages` characters are sent.
+    """
 
     knowledge: int
     passages: int
@@ -119,8 +122,8 @@ def request(
 ) -> MessageCreateParamsNonStreaming:
     """Build the body of POST /v1/messages, with fields that every server knows: no temperature and no tool_choice.
 
-    `hits` are the passages for a knowledge that does not fit; `offered` are the names of the tools. If `shortened` is true, the history
-    is halved, because the server refused it as too long.
+    `hits` are the passages that are sent if the whole knowledge does not fit; `offered` are the names of the tools. If `shortened` is
+    true, the history is halved, because the server refused it as too long.
     """
     budget = HOSTED if hosted else ON_PREM
     is_whole = fits(turn.knowledge, budget.knowledge)
@@ -310,7 +313,7 @@ def block(text: str, *, cached: bool = False) -> TextBlockParam:
 
 
 def fits(known: Knowledge, budget: int) -> bool:
-    """Return whether all entries of a knowledge have at most `budget` characters."""
+    """Return whether the entries of a knowledge have together at most `budget` characters."""
     return all(size <= budget for size in accumulate(len(entry.question) + len(entry.answer) for entry in known.entries))
 
 

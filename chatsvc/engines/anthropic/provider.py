@@ -43,7 +43,7 @@ class Provider:
 
     @property
     def is_hosted(self) -> bool:
-        """Return whether it is the provider's own service or a platform, not an on-prem server."""
+        """Return whether the server is the provider's own service or a platform, not an on-prem server."""
         host = urlsplit(self.base_url).hostname or ""
         return self.platform != "anthropic" or host == "anthropic.com" or host.endswith(".anthropic.com")
 

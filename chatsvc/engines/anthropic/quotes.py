@@ -69,7 +69,7 @@ def _folded_words(text: str) -> list[str]:
 
 
 def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPart | None:
-    """Return the last place in the messages where these words follow each other, or None."""
+    """Return the last part of the messages that consists of these words in this order, or None."""
     wanted = f" {' '.join(words)} "
     for number in range(len(messages) - 1, -1, -1):
         offset = messages[number].words.rfind(wanted)

@@ -78,7 +78,6 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern over folded text."""
     return re.compile(fold(pattern))
 
 

@@ -21,7 +21,7 @@ class KnowledgeEngine:
         """Do nothing. Words and rules are loaded at the first message, so that an idle service needs no memory for them."""
 
     async def reply(self, turn: Turn) -> Reply:
-        """Answer one turn. Raises EngineError: "no_answer" if the knowledge has no answer, or "timeout"."""
+        """Answer one turn. Raises EngineError("no_answer") if the knowledge has no answer, or EngineError("timeout")."""
         try:
             async with asyncio.timeout(turn.timeout_s):
                 if self._reply is None:

@@ -183,7 +183,7 @@ def next_opening(bot: Bot, after: datetime, say: BotSentences, now: datetime | N
 
 
 def _named(say: BotSentences, day: date, now: datetime) -> tuple[str, str]:
-    """Return a day in words: today, tomorrow, a weekday, or the date. The second string is ".near" for the first two, or ""."""
+    """Return a day in words, such as a weekday, and the suffix of a sentence's key: ".near" for today and tomorrow, else ""."""
     ahead = (day - now.date()).days
     if ahead in (0, 1):
         return say("day.tomorrow" if ahead else "day.today"), ".near"

@@ -48,7 +48,7 @@ def nobody_came(turn: Turn) -> Reply:
 
 
 class Dialogue(Requests):
-    """The turn being answered."""
+    """A turn that is being answered, with all steps that may reply to it."""
 
     def finished(self, text: str) -> Reply:
         """Return the reply with a text and the new state. Raises EngineError("no_answer") if the bot does not know the answer."""

@@ -23,7 +23,7 @@ def asks(text: str, language: str) -> bool:
 
 
 def needs_answer(text: str, language: str) -> bool:
-    """Return whether a text may become an entry. Small talk, and a few words that name no subject, may not."""
+    """Return whether a text is worth an entry. Small talk is not, nor are a few words that name no subject."""
     if all(act.name in _NO_QUESTION for act in _acts(text, language)):
         return False
     return bool(tells(text)) or len(words(text)) >= _FEWEST_WORDS

@@ -308,7 +308,7 @@ class Requests(DialogueTurn):
         return self.say("change.done.contact", data=", ".join(shown))
 
     def name_given(self) -> str | None:
-        """Store the name that the bot asked for after a note. Return None if the message is about something else."""
+        """Store the name that the bot asked for after it noted a request. Return None if the message is about something else."""
         self.state.settle()
         name = self.bare_name or self.possible_name
         if name is None and self.only("no", "skip"):

@@ -18,7 +18,7 @@ _MOST_QUOTES, _MOST_QUOTE, _MOST_LINES = 30, 500, 6
 
 @dataclass(slots=True)
 class RequestDraft:
-    """An open or offered form. `values` are by field key; `quotes` are the visitor's words; `missed` counts misunderstood answers."""
+    """An open or offered form. `values` maps fields' keys to values; `quotes` are the visitor's words; `missed` counts unusable answers."""
 
     kind: str
     values: dict[str, str] = field(default_factory=dict)

@@ -117,7 +117,7 @@ class DialogueTurn:
         return is_named or any(act.name == "book" and act.probability >= least for act in self.acts)
 
     def asked_in(self, text: str, least: int = FEW_WORDS) -> list[Act]:
-        """Return the acts of sure questions in a part of the message. They have at least `least` words."""
+        """Return the acts of the sentences in a text that are surely questions and have at least `least` words."""
         sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(text) if len(words(sentence)) >= least]
         return [act for act in sentences if act.name == "ask" and act.probability >= _PLAINLY]
 
@@ -276,11 +276,11 @@ class DialogueTurn:
         return parts if len(parts) > 1 else [act.text]
 
     def _is_alone(self, result: SearchResult) -> bool:
-        """Return whether a single fact is likely. It is told at once, since a choice of one fact would only be a detour."""
+        """Return whether exactly one fact is likely. It is the reply then, since a choice with one button would be useless."""
         return len(result.facts) == 1 and result.confidence >= _ALONE
 
     def answer_beside(self, asked: Sequence[Act]) -> str | None:
-        """Return sure or likely answers to questions that are asked while a form is open, or None. The form does not change."""
+        """Return sure or likely answers to questions that are asked while a form is open, or None. The form stays open."""
         answers: list[str] = []
         for text in (question for act in asked for question in self._questions_in(act)):
             if answer := self.business_answer(text):

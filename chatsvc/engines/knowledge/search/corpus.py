@@ -1,4 +1,4 @@
-"""Term statistics of a bot's entries: features by number, document frequencies, postings of words and of topics.
+"""Term statistics of a bot's entries: numbers of features, document frequencies, postings of words and of topics.
 
 A feature is a short string whose first letter gives its kind: "s" a stem, "r" the beginning of a word, "c" a concept of the lexicon.
 Flat arrays are used, so that 50,000 entries with their texts need about 100 MB.
@@ -100,7 +100,7 @@ class Corpus:
         return (word,) if "s" + stem(word) in self.numbers else self._pairs.get(word, (word,))
 
     def _read(self, entry: Entry) -> tuple[Counter[int], int]:
-        """Count the phrasings with each feature, and all phrasings. A stem that only the answer has counts 0."""
+        """Count the phrasings of an entry that have each feature, and all of them. A feature that only the answer has counts 0."""
         counts: Counter[int] = Counter()
         texts = [entry.question, *entry.alt]
         if not entry.alt or facts.heading_of(entry):  # of a section the sentences of the answer are phrasings too

@@ -188,7 +188,7 @@ def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[
 
 
 def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, float, float]) -> tuple[tuple[float, ...], ...]:
-    """Return the evidence of each fact of an entry. `ranked` is its share of the best score, its score, and its topics' similarity."""
+    """Return the evidence of each fact of an entry. `ranked` has its share of the best score, its score, its similarity of topics."""
     given = frozenset(key for term in question.terms for key in term.keys)
     reach = given.union(*(term.meanings for term in question.terms))  # all by which a vocabulary may explain a word
     asked, shares = question.kinds, dict[tuple[Vocabulary, frozenset[str]], float]()

@@ -126,8 +126,6 @@ def short(text: str) -> str:
 
 
 class _Reader:
-    """Reads the answer of an entry block by block."""
-
     def __init__(self, entry: Entry) -> None:
         self.entry, self.heading = entry, heading_of(entry)
         self.parts: list[ReadFact] = []
@@ -161,7 +159,7 @@ class _Reader:
         self.parts.append(ReadFact(fact, own, head, kinds_of(text), name, over, tuple(cells)))
 
     def _over(self, text: str, label: str = "") -> str:
-        """Return the headings to put before a text, without those that the text names itself."""
+        """Return the headings that a text needs before it. Headings that the text names itself are left out."""
         given = {stem(word) for word in words(text)}
         return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(given, head)))
 
@@ -229,7 +227,7 @@ class _Reader:
 
 
 def listed(cells: Sequence[tuple[str, str]]) -> str:
-    """Join cells, each behind its head: "economy 5,000 TL, medium 7,500 TL"."""
+    """Join the cells of a table, each after its column or row head: "economy 5,000 TL, medium 7,500 TL"."""
     return ", ".join(f"{head} {cell}".strip() for head, cell in cells)
 
 

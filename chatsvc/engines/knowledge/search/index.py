@@ -148,7 +148,7 @@ class KnowledgeIndex:
         return [Hit(self.entries[number], score) for score, number, *_ in self._rank(weights, features, wanted, other)]
 
     def _rank(self, weights: dict[int, float], features: Sequence[str], wanted: str, other: float) -> list[tuple[float, int, float, float]]:
-        """Return the candidates, best first: score, number, the factor of their language, and the likeness of their topics."""
+        """Return candidates, best first, as (score, number of the entry, factor of its language, similarity of its topics)."""
         about = topics.shared().of(zip(features, repeat(1.0)))
         scores = self._corpus.postings.accumulate(weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
