@@ -162,7 +162,6 @@ class App:
         await control.start()
 
     async def _open(self, node: ServiceNode) -> tuple[Folder, MasterKey, Database]:
-        """Open the data folder, the master key and the store."""
         folder = Folder(self.config.data_dir)
         folder.prepare()
         lock = await self._lock(folder)

@@ -17,7 +17,6 @@ _ANYBODY = -1
 
 
 def _name(uid: int) -> str:
-    """Return the name of a user, or "" if the system does not know it."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -33,7 +33,6 @@ def topics() -> dict[str, str]:
 
 
 def _summary(markdown: str) -> str:
-    """Return the paragraph below a topic's title."""
     return markdown.split("\n\n", 2)[1].strip()
 
 

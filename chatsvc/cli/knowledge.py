@@ -295,5 +295,4 @@ def _junit(outcomes: list[dict[str, Any]]) -> str:
 
 
 def _xml(text: str) -> str:
-    """Escape a text for XML. Characters that XML does not allow are left out."""
     return escape("".join(letter for letter in text if letter in "\t\n\r" or (letter >= " " and letter not in "\ufffe\uffff")))

@@ -42,7 +42,6 @@ operation(webhook, "webhook.remove", "bot")
 
 
 def _signing_key(file: Path) -> str:
-    """Read the signing key in a file. Raises CommandError for an empty one, with which anybody could sign."""
     key = read_secret(file)
     if not key.startswith("whsec_"):
         raise CommandError(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")

@@ -179,7 +179,6 @@ def _plans(root: Section) -> Mapping[str, Plan]:
 
 
 def _server(section: Section) -> Server:
-    """Read the section and check its settings against each other."""
     default: tuple[str, int] | str = ("127.0.0.1", 8080)
     listen = section.text("listen", values.listen, default)
     host, port = ("", 0) if isinstance(listen, str) else listen

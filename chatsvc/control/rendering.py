@@ -308,7 +308,6 @@ def transcripts(result: TranscriptPage) -> Json:
 
 
 def _removed(write: Callable[[Any], Json]) -> Callable[[Any], Json]:
-    """Return a function that renders the result of a removal: the output of `write`, with `removed` set to true."""
     return lambda result: {**write(result), "removed": True}
 
 

@@ -192,7 +192,6 @@ async def _send(request: web.Request, line: bytes, file: IO[bytes]) -> web.Strea
 
 
 def _uid(request: web.Request) -> int:
-    """Return the user id of the connected process (SO_PEERCRED)."""
     credentials = struct.Struct("3i")  # struct ucred: pid, uid, gid
     if request.transport is None:
         raise ConnectionResetError("the command has gone")

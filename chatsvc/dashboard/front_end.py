@@ -72,7 +72,6 @@ class Dashboard:
         return response
 
     async def _page(self, request: Request, access: Access) -> Page:
-        """Make the `Page` object of a request from its session."""
         info = request[INFO]
         token = request.cookies.get(self._cookie)
         # An open page that asks by itself does not keep a session alive.

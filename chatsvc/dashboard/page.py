@@ -282,7 +282,6 @@ class Page:
         return self.text("parts.day", weekday=weekday, date=date)
 
     def _zoned(self, time: str, zone: str) -> str:
-        """Append the name of the zone to a time, if it differs from the page's zone."""
         self.has_times = True
         return time if zone == self.timezone else f"{time} ({zone})"
 

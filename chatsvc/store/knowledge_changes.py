@@ -167,7 +167,6 @@ def change(
 
 
 def _unpacked(packed: bytes) -> list[Rows]:
-    """Return the rows before and after a change."""
     versions = []
     for entries, synonyms in json.loads(zlib.decompress(packed)):
         rows = [StoredEntry(number, Entry(*entry)._replace(alt=tuple(entry[2])), *others) for number, entry, *others in entries]

@@ -153,7 +153,6 @@ def confirm_second_factor(connection: Connection, operator_id: str, offered: byt
 
 
 def _end_second_factor(connection: Connection, operator_id: str, now: int) -> None:
-    """Switch the second factor off and delete its recovery codes."""
     connection.execute(
         "UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?", (now, operator_id)
     )

@@ -119,7 +119,6 @@ def walk(connection: Connection, account_id: str, position: ExportPosition) -> t
 
 
 def _record(kind: str, row: Sequence[Any]) -> Record:
-    """Convert a row, which begins with its key, to a record."""
     record: Record = {}
     for (name, (form, _)), value in zip(RECORDS[kind].items(), row[len(_KEYS[kind]) :], strict=True):
         if isinstance(value, bytes):

@@ -209,11 +209,9 @@ def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:
 
 
 def _refuse(fault: HttpFault, request_id: str) -> web.Response:
-    """Return an empty response to bytes that are not HTTP."""
     del request_id
     return _text(fault.status, "")
 
 
 def _text(status: int, text: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Make a plain-text response that no cache stores."""
     return web.Response(status=status, text=text, headers={"Cache-Control": "no-store", **(headers or {})})

@@ -137,7 +137,6 @@ class HttpServer:
         return response
 
     async def _complete_headers(self, _: web.Request, response: web.StreamResponse) -> None:
-        """Remove the header that names the software, and add the header fields of every response."""
         response.headers.popall("Server", None)
         response.headers.update(self._always)
         if not response.keep_alive:

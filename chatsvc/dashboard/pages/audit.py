@@ -89,5 +89,4 @@ def _ids(record: AuditRecord) -> list[tuple[str, str]]:
 
 
 def _kind(page: Page, kind: str) -> str:
-    """Return the name of a kind of record. Return a kind of an earlier version unchanged."""
     return page.text(f"audit.kind_{kind}") if translations.has(f"audit.kind_{kind}") else kind

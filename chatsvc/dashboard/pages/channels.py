@@ -62,7 +62,6 @@ def _web_form(looks: Mapping[str, str], sites: Sequence[str]) -> dict[str, Any]:
 
 
 def _sites(fields: Fields) -> list[str]:
-    """Return the sites in the widget's form, which has one site on each line."""
     return [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
 
 

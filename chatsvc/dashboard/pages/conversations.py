@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 
 
 def _filters(page: Page) -> dict[str, str]:
-    """Return the filters of the list from the query parameters."""
     return {name: page.query[name] for name in (*_FILTERS, "captured", "sort") if page.query.get(name)}
 
 

@@ -31,7 +31,6 @@ def _day(page: Page, typed: Fields) -> date | None:
 
 @view("inbox_calendar.html")
 async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the appointments of a day, or of the week around it, laid out as a calendar."""
     is_day, now = page.query.get("view") == "day", page.services.clock()
     length, day = timedelta(days=1 if is_day else 7), _day(page, typed) or formats.moment(now, page.timezone).date()
     values = await records.values(page, typed)

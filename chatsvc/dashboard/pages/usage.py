@@ -115,7 +115,6 @@ def _change(page: Page, now: int, earlier: int) -> str:
 
 
 def _duration(page: Page, seconds: int | None) -> str:
-    """Write a duration in the unit that suits it, or "–" if it is None."""
     if seconds is None:
         return "–"
     unit, size = next((pair for pair in (("hours", 3600), ("minutes", 60)) if seconds >= 2 * pair[1]), ("seconds", 1))

@@ -191,7 +191,6 @@ class _Draft:
 
 
 def _read_questions(gathering: Gathering, content: list[tuple[int, str, bool]]) -> Parsed:
-    """Read a list of questions with their answers, line by line."""
     draft: _Draft | None = None
     language: str | None = None  # of the entries below
     has_stray = False  # one fault a stretch of stray text, not one a line

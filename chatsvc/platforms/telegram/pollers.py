@@ -161,7 +161,6 @@ class TelegramPoller:
                 await asyncio.sleep(TYPING_EVERY_S)
 
     async def _quietly(self, method: str, parameters: Mapping[str, object]) -> bool:
-        """Call a method and ignore its failure."""
         try:
             await self._client.call(method, parameters)
         except SendingFault:

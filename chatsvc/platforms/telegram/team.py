@@ -160,5 +160,4 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _digest(message: str) -> bytes:
-    """Return the digest of the name of a message in the team's group."""
     return hashlib.sha256(f"team\n{message}".encode()).digest()

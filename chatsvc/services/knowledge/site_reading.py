@@ -138,7 +138,6 @@ class _Reading:
             services.knowledge.invalidate(site.bot_id)
 
     async def finish(self, outcome: stored.SiteOutcome, counts: dict[str, int] | None = None) -> None:
-        """Store the outcome, and the time of the next reading."""
         now, days = self._services.clock(), self._site.every_days
         due_at = now + times.DAY_MS * (1 if outcome.reason else days) if days and outcome.reason != "interrupted" else None
         await stored.finish(self._services.db, self._site, outcome, now, due_at, counts)

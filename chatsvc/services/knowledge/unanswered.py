@@ -309,7 +309,6 @@ def _features(question: str) -> tuple[dict[str, float], frozenset[str]]:
 
 
 def _likeness(question: str, other: str) -> float:
-    """Return the similarity of two questions, from 0 to 1."""
     (stems, letters), (others, other_letters) = _features(question), _features(other)
     by_stems = 2 * sum(weight for stem, weight in stems.items() if stem in others) / max(1.0, sum(stems.values()) + sum(others.values()))
     by_letters = 2 * len(letters & other_letters) / max(1, len(letters) + len(other_letters))

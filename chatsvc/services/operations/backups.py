@@ -212,7 +212,6 @@ def _key_of(examined: Backup, config: Config, present: bytes | None, given: byte
 
 
 def _ending(folder: Folder, now: int) -> str:
-    """Return the suffix of replaced files: the time, with a number if it is taken."""
     number, ending = 1, f".replaced-{_stamp(now)}"
     while list(folder.path.glob(f"*{ending}")):
         number, ending = number + 1, f".replaced-{_stamp(now)}-{number + 1}"

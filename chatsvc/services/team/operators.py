@@ -224,7 +224,6 @@ def _shown(caller: Caller, operator: Operator) -> Operator:
 
 
 def _new_link(services: Services) -> tuple[str, SetupLink]:
-    """Make a set-up link; return its address too."""
     token, now = operators.new_token(), services.clock()
     link = SetupLink(operators.digest(token), now, now + operators.LINK_MS)
     return f"{services.config.server.public_url}/setup/{token}", link

@@ -193,7 +193,6 @@ def _new(services: Services, operator: Operator, browser: str, address: str, *, 
 
 
 def _is_known(held: Credentials | None, address: str) -> bool:
-    """Return whether the operator has signed in from the address before."""
     return held is not None and network(address) in held.known_networks
 
 

@@ -46,7 +46,6 @@ _END_BLOCKING = """
 
 
 def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-    """Run all units on one snapshot. Return results and Failed in the order of the units."""
     try:
         with connection.pipeline():
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

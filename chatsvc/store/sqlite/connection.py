@@ -102,14 +102,12 @@ def _check_is_not_replaced(path: Path) -> None:
 
 
 def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreUnavailable for the database of another program."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
 
 
 def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: MasterKey | None) -> None:
-    """Make a backup before a newer version changes the schema; raises StoreUnavailable."""
     version = schema_version(connection)
     if not 0 < version < newest():
         return

@@ -43,7 +43,6 @@ def _write_batch(connection: sqlite3.Connection, batch: list[Work], is_open: Cal
 
 
 def _read_batch(connection: sqlite3.Connection, batch: list[Work]) -> list[Any]:
-    """Run all units on one snapshot. Return results and Failed in the order of the units."""
     results: list[Any] = []
     connection.execute("BEGIN")
     try:
