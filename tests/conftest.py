@@ -13,11 +13,13 @@ from aiohttp import ClientResponse, ClientSession
 from hypothesis import settings
 
 from chatsvc import config as configuration
+from chatsvc import workers
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.models import Bot
 from chatsvc.domain.plans import Tier
 from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.operations import shared_services
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks, read_one_root_certificate, started
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, bot_of
@@ -111,6 +113,16 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
     server: Postgres = request.getfixturevalue("postgres")
     with server.in_use():
         yield kind
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _single_looks() -> Iterator[None]:
+    """Have the workers of services in this process look only at their start: on a slow machine, a later look falls into any test."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SWEEP_EVERY_S", "MASK_EVERY_S", "RETURN_EVERY_S", "SITES_EVERY_S", "OUTBOX_EVERY_S", "MAILS_EVERY_S"):
+            patch.setattr(workers, name, 3600.0)
+        patch.setattr(shared_services, "LOOK_EVERY_S", 3600.0)
+        yield
 
 
 # How long an example takes says more about the machine than about the code.
