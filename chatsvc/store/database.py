@@ -153,23 +153,24 @@ Operation = Callable[Concatenate[Database, P], Coroutine[Any, Any, T]]
 
 def reads(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Turn a reading unit into an operation: a coroutine function that takes the database in place of the connection."""
-    return _operation(Database.read, unit)
+    return _operation("read", unit)
 
 
 def quick(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Turn a unit that reads little into an operation, which does not wait for long reads."""
-    return _operation(Database.read_quickly, unit)
+    return _operation("read_quickly", unit)
 
 
 def writes(unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     """Turn a writing unit into an operation, which runs in one transaction."""
-    return _operation(Database.write, unit)
+    return _operation("write", unit)
 
 
-def _operation(run: Callable[..., Coroutine[Any, Any, T]], unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
+def _operation(method: str, unit: Callable[Concatenate[Connection, P], T]) -> Operation[P, T]:
     @wraps(unit)
     def operation(db: Database, /, *arguments: P.args, **named: P.kwargs) -> Coroutine[Any, Any, T]:
-        return run(db, unit, *arguments, **named)
+        result: Coroutine[Any, Any, T] = getattr(db, method)(unit, *arguments, **named)
+        return result
 
     return operation
 

@@ -121,10 +121,10 @@ class Store:
     def __init__(self, db: Database) -> None:
         self._db, self.is_away = db, False
 
-    async def write(self, *arguments: Any) -> Any:
+    async def write(self, *arguments: Any, **named: Any) -> Any:
         if self.is_away:
             raise StoreUnavailable("an outage")
-        return await self._db.write(*arguments)
+        return await self._db.write(*arguments, **named)
 
 
 async def test_after_an_outage_nobody_is_taken_for_dead_at_once(db: Database, path: Path, start: Callable[..., Any]) -> None:
