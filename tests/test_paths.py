@@ -14,7 +14,7 @@ TODAY = {
     "message without a model": (46, 212),
     "message with a model": (42, 158),
     "form of the dashboard": (38, 131),
-    "key create": (29, 76),
+    "key create": (29, 75),
 }
 AIR = 1.1
 

@@ -6,7 +6,6 @@ record.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from chatsvc.domain.actors import Actor, AuditRecord, SettingChange
@@ -46,13 +45,11 @@ def _delete_beyond_share(connection: Connection, entry: AuditRecord) -> None:
 
 
 def record_in(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record within a unit and return its number."""
+    """Write a record within a unit and return its number. Only `settle` writes its changes."""
+    about = (entry.recorded_at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids))
     row = connection.execute(
-        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-        (
-            *(entry.recorded_at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids)),
-            *(entry.outcome, int(entry.own), _json(entry.changes)),
-        ),
+        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL) RETURNING number",
+        (*about, entry.outcome, int(entry.own)),
     ).fetchone()
     return int(row[0])
 
@@ -60,12 +57,13 @@ def record_in(connection: Connection, entry: AuditRecord) -> int:
 @writes
 def settle(connection: Connection, entry: AuditRecord) -> None:
     """Complete a record with the outcome, the account, the ids of the records concerned, and the changes."""
-    if _counted(connection, entry) is not None:
+    changes = json.dumps(entry.changes, ensure_ascii=False) if entry.changes else None
+    if _counted(connection, entry, changes) is not None:
         connection.execute("DELETE FROM audit_records WHERE number = ?", (entry.number,))
         return
     connection.execute(
         "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ?, changes = ? WHERE number = ?",
-        (entry.account_id, json.dumps(entry.ids), entry.outcome, _json(entry.changes), entry.number),
+        (entry.account_id, json.dumps(entry.ids), entry.outcome, changes, entry.number),
     )
     _delete_beyond_share(connection, entry)
 
@@ -83,7 +81,7 @@ def expire(connection: Connection, now: int) -> bool:
     return connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH
 
 
-def _counted(connection: Connection, entry: AuditRecord) -> int | None:
+def _counted(connection: Connection, entry: AuditRecord, changes: str | None = None) -> int | None:
     """Count an act in the record of a recent equal act. Return the number of that record, or None if there is none.
 
     Other acts may lie between two equal acts only if these were refused. If a refused act concerns no account, its ids are not compared:
@@ -102,7 +100,7 @@ def _counted(connection: Connection, entry: AuditRecord) -> int | None:
                 AND account_id IS ?7 AND (ids = ?8 OR ?7 IS NULL) ORDER BY at DESC LIMIT 1
         """
     else:
-        values += (int(entry.own), entry.number, entry.outcome, _json(entry.changes))
+        values += (int(entry.own), entry.number, entry.outcome, changes)
         earlier = """
             SELECT number FROM
                 (SELECT * FROM audit_records WHERE account_id IS ?7 AND own = ?9 AND number <> ?10 ORDER BY number DESC LIMIT 1) latest
@@ -147,7 +145,3 @@ def _record(row: tuple[Any, ...]) -> AuditRecord:
     changes = tuple(SettingChange(*change) for change in json.loads(changed or "[]"))
     actor = Actor(kind, actor_id, name)
     return AuditRecord(recorded_at, actor, via, account_id, operation, json.loads(ids), outcome, number, times, bool(own), changes)
-
-
-def _json(changes: Sequence[SettingChange]) -> str | None:
-    return json.dumps(changes, ensure_ascii=False) if changes else None
