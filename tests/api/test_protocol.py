@@ -317,7 +317,10 @@ async def test_the_second_head_must_arrive_in_time_even_when_it_began_while_the_
     assert await wire.is_closed()
 
 
-async def test_a_head_that_begins_in_the_packet_of_a_whole_request_must_arrive_in_time(caller: Caller, connect: Connect) -> None:
+async def test_a_head_that_begins_in_the_packet_of_a_whole_request_must_arrive_in_time(
+    caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 60)
     message = request("POST", "/api/v2/messages", caller, body=_message(caller))
     get = request("GET", "/api/v2/chatbots", caller)
     for whole, count in ((get, 1), (get + get, 2), (message, 1)):

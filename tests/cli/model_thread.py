@@ -19,10 +19,10 @@ def settings(url: str, *, timeout_s: float = 30) -> str:
     return f'engines: {{anthropic: {{base_url: "{url}", api_key: sk-the-providers-key, timeout_s: {timeout_s}}}}}\n{TIER.format()}'
 
 
-def after(seconds: float, text: str = "slow but sure") -> Step:
+def after(let_go: threading.Event, text: str = "slow but sure") -> Step:
 
     async def step(server: ModelServer, request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
+        await asyncio.to_thread(let_go.wait, 60)
         return await says(text)(server, request)
 
     return step

@@ -9,7 +9,6 @@ import ssl
 import subprocess
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import pytest
 
 from chatsvc.control import client
 from chatsvc.tls.certificates import self_signed
-from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, refusal, run, start, together
+from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, run, start, together
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
 
@@ -218,18 +217,6 @@ def test_a_socket_that_a_killed_service_left_behind_is_in_nobodys_way(fresh: Sit
         assert fresh.json("account", "show", account)["id"] == account
         assert serving.end() == 0
     assert not (fresh.data / "control.sock").exists()
-
-
-def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Site) -> None:
-    fresh.account()
-    with fresh.serve() as serving:
-        serving.process.send_signal(signal.SIGSTOP)
-        with ThreadPoolExecutor() as executor:
-            asking = executor.submit(fresh.run, "account", "list")
-            time.sleep(0.5)
-            serving.process.kill()
-            done = asking.result()
-        assert refusal(done).startswith("the service went away before it answered")
 
 
 READ = b'{"name": "a.md", "entries": [%s], "synonyms": []}'

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import ClientError
@@ -59,10 +60,20 @@ async def issued(config: Config, trusting: ssl.SSLContext, name: str = NAME) -> 
 
 
 @pytest.mark.parametrize("http", [False, True], ids=["TLS-ALPN-01", "HTTP-01"])
-async def test_the_first_certificate_takes_the_place_of_a_makeshift_one(authority: Pebble, config: Config, *, http: bool) -> None:
+async def test_the_first_certificate_takes_the_place_of_a_makeshift_one(
+    authority: Pebble, config: Config, monkeypatch: pytest.MonkeyPatch, *, http: bool
+) -> None:
     config = served_by(authority, config, NAME, OTHER, http=http)
+    seen, certificate = asyncio.Event(), client.AcmeClient.certificate
+
+    async def later(*arguments: Any) -> bytes:
+        await seen.wait()
+        return await certificate(*arguments)
+
+    monkeypatch.setattr(client.AcmeClient, "certificate", later)
     async with App(config) as app:
         before = await shown(app.port, NAME)
+        seen.set()
         trusting = authority.trusting()
         first = await issued(config, trusting)
         assert first != before

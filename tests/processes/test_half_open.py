@@ -33,7 +33,7 @@ async def _outlives(server: Postgres, folder: Path, fault: Callable[[], Fault], 
                 await asyncio.sleep(pause_s)
                 started = time.monotonic()
                 assert await asyncio.to_thread(chat, serving, report, "v") == 503
-                assert time.monotonic() - started < 10
+                assert time.monotonic() - started < 20
                 assert (await asyncio.to_thread(serving.ask, report["key"]["key"], "GET", "/chatbots")).status == 503
             await answered(lambda: asyncio.to_thread(chat, serving, report, "v"), 20)
             assert await asyncio.to_thread(serving.end) == 0
@@ -58,7 +58,7 @@ def test_a_session_that_hangs_alone_is_refused_and_opened_again(site: PostgresSi
         try:
             started = time.monotonic()
             assert chat(serving, report, "v") == 503
-            assert time.monotonic() - started < 10
+            assert time.monotonic() - started < 20
         finally:
             for session in sessions:
                 os.kill(session, signal.SIGCONT)

@@ -18,7 +18,8 @@ from chatsvc.config.values import Secret
 from chatsvc.domain.models import ServiceNode
 from chatsvc.services.accounts import accounts, keys
 from chatsvc.services.operations.stores import SeveralProcesses
-from chatsvc.store import nodes
+from chatsvc.store import nodes, open_turns
+from chatsvc.store.database import Database
 from tests.api.support import until
 from tests.conftest import Answer, Caller, new_caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
@@ -105,15 +106,21 @@ async def test_a_conversation_is_answered_one_message_at_a_time(service: Service
 
 
 @pytest.mark.parametrize("reason", [None, "overloaded"])
-async def test_an_idempotency_key_is_answered_once(service: Service, reason: str | None) -> None:
+async def test_an_idempotency_key_is_answered_once(service: Service, reason: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    joining, joined = set[str | None](), open_turns.joined
+
+    async def noted(db: Database, number: int) -> Any:
+        joining.add(db.node)
+        return await joined(db, number)
+
+    monkeypatch.setattr(open_turns, "joined", noted)
     gates = [asyncio.Event() for _ in service.engines]
     for engine, gate in zip(service.engines, gates, strict=True):
         engine.gate = gate
         if reason:
             engine.script = failing(reason)
     sent = asyncio.create_task(service.send(9, headers={"Idempotency-Key": "once"}))
-    await until(lambda: sum(app.services.conversation_locks.unfinished for app in service.apps) == 3)
-    await asyncio.sleep(0.2)
+    await until(lambda: len(joining) == 2 and sum(app.services.tallies.in_flight for app in service.apps) == 9)
     for gate in gates:
         gate.set()
     answers = await sent

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+from asyncio.subprocess import Process
 from types import SimpleNamespace
 from typing import Any
 
@@ -163,7 +164,8 @@ async def test_previews_of_one_account_do_not_hold_up_those_of_others(monkeypatc
 
 
 async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    services, bot = offline.app.services, offline.bot
+    services, bot, killed = offline.app.services, offline.bot, list[Process]()
+    monkeypatch.setattr(Process, "kill", killed.append)
     monkeypatch.setattr("chatsvc.domain.knowledge_findings.findings", lambda *_: 1 / 0)  # not called in this process
     await act(services, "knowledge.set", bot=bot, question="breakfast", answer="From 8 to 10.")
     check = await finished(services, bot, await act(services, "knowledge.lint", bot=bot))
@@ -173,6 +175,7 @@ async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: co
         monkeypatch.setattr(knowledge_work, "program", lambda _, program=program: program)
         with pytest.raises(knowledge_work.WorkFailed):
             await knowledge_work.run(work, lambda *_: None)
+    assert killed == [], "each has ended by itself"
 
 
 async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(offline: conftest.Caller) -> None:

@@ -202,10 +202,11 @@ async def until(holds: Callable[[], int]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def join(process: ConversationLocks, fingerprint: bytes = b"fields") -> None:
+async def join(process: ConversationLocks, joining: list[ConversationLocks]) -> None:
     with pytest.raises(OpenElsewhere) as known:
-        await reserve(process, key="key", fingerprint=fingerprint)
+        await reserve(process, key="key", fingerprint=b"fields")
     assert known.value.fingerprint == b"fields"
+    joining.append(process)
     await known.value.wait(asyncio.get_running_loop().time() + 20)
 
 
@@ -217,7 +218,9 @@ async def join(process: ConversationLocks, fingerprint: bytes = b"fields") -> No
 async def test_those_who_join_a_turn_share_its_problem(processes: Processes, problem: ProblemError | None) -> None:
     first, second, third = processes
     message = await held(first, key="key", fingerprint=b"fields")
-    joined = [asyncio.create_task(join(process)) for process in (second, third)]
+    joining: list[ConversationLocks] = []
+    joined = [asyncio.create_task(join(process, joining)) for process in (second, third)]
+    await until(lambda: len(joining) == 2)
     await asyncio.sleep(0.05)
     assert not any(task.done() for task in joined)
     await first.release(message, problem)

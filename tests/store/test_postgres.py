@@ -55,12 +55,12 @@ async def recovered(db: PostgresDatabase, within_s: float) -> None:
             return
 
 
-async def test_a_server_that_hangs_is_an_outage_within_ten_seconds(server: Postgres, db: PostgresDatabase) -> None:
+async def test_a_server_that_hangs_is_soon_an_outage(server: Postgres, db: PostgresDatabase) -> None:
     processes = server.processes()
     for process in processes:
         os.kill(process, signal.SIGSTOP)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             with pytest.raises(StoreUnavailable):
                 await chat(db)
     finally:

@@ -65,20 +65,23 @@ async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[byte
                     source.write(line)
                     await source.drain()
             source.close()
-        items: list[dict[str, Any]] = []
+        items, kind = list[dict[str, Any]](), ""
         async for line in target:
             kind, *values = json.loads(line)
             if kind == "progress":
                 report(*values)
             elif kind == "item":
                 items += values
-            else:
-                return items
-        raise WorkFailed("the process has ended")
-    finally:
-        with suppress(ProcessLookupError):
-            child.kill()
         await child.wait()
+        if kind != "end":
+            raise WorkFailed("the process has ended")
+        return items
+    finally:
+        # A signal to a process that has just ended would take its status from asyncio, which then logs a warning.
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
 
 
 def main() -> None:
