@@ -15,14 +15,13 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.config.values import Secret
-from chatsvc.domain.models import ServiceNode
 from chatsvc.services.accounts import accounts, keys
 from chatsvc.services.operations.stores import SeveralProcesses
 from chatsvc.store import nodes, open_turns
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from tests.api.support import until
 from tests.conftest import Answer, Caller, new_caller
-from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 from tests.postgres import Postgres
 from tests.processes.support import MASTER_KEY
 
@@ -147,12 +146,14 @@ async def test_one_that_was_taken_for_dead_answers_nothing_that_it_had_begun_and
     sent = asyncio.create_task(late.send(user_id="visitor"))
     await until(lambda: len(engine.turns) == 1)
     assert (await service.callers[1].send()).status == 402
-    # As after a break of its connection that the others have noticed.
     name = late.app.services.db.node
-    db = service.apps[1].services.db
-    await db.write(lambda connection: connection.execute("UPDATE nodes SET seen_at = 0 WHERE id = ?", (name,)))
-    two = ServiceNode(db.node or "", START, "two", "1.0")
-    assert await nodes.beat(db, two, removes=True) == [name]
+
+    def removed(connection: Connection) -> list[str]:
+        connection.execute("UPDATE nodes SET seen_at = 0 WHERE id = ?", (name,))
+        return nodes.remove_dead(connection)
+
+    # As after a break of its connection that the others have noticed.
+    assert await service.apps[1].services.db.write(removed) == [name]
     assert (await service.callers[1].send(user_id="visitor")).status == 200
     engine.gate.set()
     assert (await sent).error == "service_unavailable"
