@@ -240,6 +240,21 @@ async def test_a_fault_of_the_program_leaves_no_mail_under_way(desk: Desk, post:
     assert await post.states() == [("waiting", "failed", 1, "internal_error")]
 
 
+async def test_a_fault_of_the_program_while_connecting_is_tried_again_until_the_mail_is_given_up(
+    desk: Desk, post: Post, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await add_operator(desk.caller, "ada@example.com", "waiting")
+    await desk.visitor_waits()
+    monkeypatch.setattr("chatsvc.outbound.smtp.client_context", lambda _: 1 / 0)
+    for seconds, attempts in ((2, 1), (1, 1), (9, 2)):
+        await post.pass_time(seconds)
+        (mail,) = await post.mails()
+        assert (mail.state, mail.error, mail.attempts) == ("queued", "internal_error", attempts)
+    assert len([record for record in caplog.records if record.exc_info]) == 2
+    await post.pass_time(86_400)
+    assert await post.states() == [("waiting", "failed", 1, "internal_error")]
+
+
 async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Post) -> None:
     await add_operator(desk.caller, "ada@example.com", "waiting")
     await desk.visitor_waits()

@@ -134,7 +134,13 @@ class Mailer:
         smtp, name = self._smtp, client_name(self._services.config.server.public_url)
         password = smtp.password.reveal() if smtp.password else None
         settings = SmtpSettings(smtp.host, smtp.port, smtp.security, smtp.username, password, smtp.ca_file, name)
-        return await open_smtp(settings, self._services.egress)
+        try:
+            return await open_smtp(settings, self._services.egress)
+        except MailFault:
+            raise
+        except Exception:
+            log.exception("unexpected fault while connecting to %s", smtp.host)
+            raise MailFault("internal_error", of_server=True) from None
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
