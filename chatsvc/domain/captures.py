@@ -163,6 +163,14 @@ class Appointment:
     begins_at: int
     created_at: int
 
+    def as_of(self, instant: int) -> Appointment:
+        """Return the appointment as it was at an instant, by the first later entry of the history."""
+        for entry in self.request.entries:
+            if entry["at"] > instant and "before" in entry:
+                then = entry["before"]
+                return replace(self, status=then["status"], date=then["date"], time=then["time"], begins_at=then["at"])
+        return self
+
 
 def _flat(text: str) -> str:
     return " ".join(text.split()).casefold()

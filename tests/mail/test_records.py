@@ -14,7 +14,7 @@ from chatsvc.services.administration import perform
 from chatsvc.services.conversations import handling
 from chatsvc.store import mail_notices, webhooks
 from tests.conftest import Caller
-from tests.fakes import ADMIN, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.mail.conftest import Post, add_operator
 from tests.mail.smtp_server import Mailbox
 
@@ -138,6 +138,28 @@ async def test_a_customer_hears_of_a_decision_by_mail_with_a_calendar_file(
     (item,) = (await perform(services, ADMIN, "inbox.list", {"bot": caller.bot})).items
     channels = [entry["how"] for entry in item.request.entries if entry["kind"] == "told"]
     assert channels == [["api", "mail"]] * 3
+
+
+async def test_a_mail_about_an_appointment_tells_of_the_moment_when_it_was_queued(
+    caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox, clock: FakeClock
+) -> None:
+    await capture(caller, engine, "appointment", "v1")
+    (item,) = (await perform(caller.app.services, ADMIN, "inbox.list", {"bot": caller.bot})).items
+    for move in ({"time": "16:00"}, {"time": "17:00"}, {"status": "canceled"}):
+        change = {"appointment": item.appointment.id, **move, "text": "About {when}."}
+        await perform(caller.app.services, ADMIN, "appointment.set", change)
+        clock.advance(1)
+    await post.pass_time(0)
+    told = []
+    for message, text in zip(mailbox.messages, mailbox.texts, strict=True):
+        file: Any = next(message.iter_attachments())
+        calendar: Any = Calendar.from_ical(file.get_content())
+        (event,) = calendar.walk("VEVENT")
+        when = str(message["Subject"]).removeprefix("Desk: ").removesuffix(" randevunuz")
+        assert f"About {when}." in text
+        told.append((when[-5:], file["Content-Type"].params["method"], event["dtstart"].dt.hour, event["sequence"]))
+    assert [entry[:3] for entry in told] == [("16.00", "REQUEST", 13), ("17.00", "REQUEST", 14), ("17.00", "CANCEL", 14)]
+    assert told[0][3] < told[1][3] < told[2][3]
 
 
 async def test_a_customer_who_wants_no_mails_gets_none(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:

@@ -95,12 +95,12 @@ class Invitation(NamedTuple):
 
 
 async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointment]:
-    """Return what a mail about an appointment needs; raises LookupError if it is gone."""
+    """Return what a mail about an appointment needs, as it was when the mail was queued; raises LookupError if it is gone."""
     item = await inbox.find(services.db, None, mail.appointment_id or "")
     bot = await services.account_cache.bot(mail.account_id, item.bot_id) if item else None
     if item is None or item.appointment is None or bot is None:
         raise LookupError("the appointment of a mail is gone")
-    return bot, item.appointment
+    return bot, item.appointment.as_of(mail.created_at)
 
 
 def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -> Invitation:
@@ -111,7 +111,7 @@ def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -
     event = _event(bot, appointment, bot.name, mail.created_at)
     organizer, attendee = vCalAddress(f"mailto:{smtp.sender}"), vCalAddress(f"mailto:{mail.recipient}")
     # A later version of an event has a higher number: the entries of the history only become more.
-    event.add("sequence", len(appointment.request.entries))
+    event.add("sequence", sum(entry["at"] <= mail.created_at for entry in appointment.request.entries))
     organizer.params["CN"] = bot.name
     attendee.params["PARTSTAT"] = "ACCEPTED"
     attendee.params["RSVP"] = "FALSE"
