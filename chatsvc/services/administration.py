@@ -221,7 +221,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "egress.show": Operation("operations.system.egress", LOOK, ADMINISTRATOR),
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.
-RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
+RECORDS = sorted({name for operation in OPERATIONS.values() for name in operation.records})
 
 
 def is_owned(kind: str) -> bool:

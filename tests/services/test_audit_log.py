@@ -5,8 +5,9 @@ import pytest
 from chatsvc.app import App
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Actor, AuditRecord, Caller, Role, Scope
+from chatsvc.domain.refusals import Refused
 from chatsvc.services.accounts import accounts, webhooks
-from chatsvc.services.administration import OPERATIONS, Effect, perform
+from chatsvc.services.administration import OPERATIONS, RECORDS, Effect, perform
 from chatsvc.services.operations.system import list_acts
 from chatsvc.services.services import Services
 from chatsvc.store import audit
@@ -165,6 +166,13 @@ async def test_a_secret_typed_in_the_place_of_an_id_is_not_recorded(app: App, ca
         await perform(app.services, ADMIN, "key.revoke", {"key": caller.key})
     (record,) = await records(app)
     assert (record.ids, record.outcome) == ({}, "refused")
+
+
+async def test_the_ids_of_a_record_are_in_the_order_of_their_names(app: App) -> None:
+    with pytest.raises(Refused, match="bot_not_found"):
+        await perform(app.services, ADMIN, "bot.delete", dict.fromkeys(RECORDS, "00000000-0000-4000-8000-000000000000"))
+    (record,) = await records(app)
+    assert list(record.ids) == sorted(RECORDS)
 
 
 async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
