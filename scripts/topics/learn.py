@@ -6,6 +6,9 @@ A sentence file contains topics. `# name` begins a topic, and each line below is
 For each stem and concept, the topics in which it is used most are stored, with a weight: a word that occurs in many topics has a low
 weight. Each topic also gets coordinates in a space of few dimensions, in which topics with the same words are close together (latent
 semantic analysis). The result is the same on every machine.
+
+The committed table was learned before the last changes of the lexicon: learned now, some twenty lines differ, and of the held-out questions
+one more has the right entry first and one less has it among the first three. Measure a new table with scripts/bench/answers first.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from chatsvc.language.folding import words
 
 SENTENCES = Path(__file__).parent
 DATA = Path(__file__).resolve().parents[2] / "chatsvc/languages/topics.txt"
-MOST = 6  # topics of a feature that are kept
+MOST, WRITTEN = 12, 6  # topics of a feature that are learned from, and that the table has
 RARITY = 1.5  # exponent of how much rarity counts
 ROUNDS, SPARE = 8, 8  # of the search for directions, and directions that are looked for besides
 HEADER = (
@@ -61,8 +64,8 @@ def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
     rows = list(_rows(used, len(sentences)))
     yield "\t".join(_places(rows, len(sentences)))
     for feature, weight, shares in rows:
-        digits = (topics.LEVELS[number] for topic, share in shares for number in (*divmod(topic, 64), max(1, round(63 * math.sqrt(share)))))
-        yield f"{feature} {round(100 * weight)} {''.join(digits)}"
+        numbers = [number for topic, share in shares[:WRITTEN] for number in (*divmod(topic, 64), max(1, round(63 * math.sqrt(share))))]
+        yield f"{feature} {round(100 * weight)} {''.join(topics.LEVELS[number] for number in numbers)}"
 
 
 def _rows(used: dict[str, dict[int, int]], count: int) -> Iterator[tuple[str, float, list[tuple[int, float]]]]:

@@ -95,7 +95,7 @@ class Invitation(NamedTuple):
 
 
 async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointment]:
-    """Return what a mail about an appointment needs, as it was when the mail was queued; raises LookupError if it is gone."""
+    """Return what a mail about an appointment needs, as of when the mail was queued. Raises LookupError if it is gone."""
     item = await inbox.find(services.db, None, mail.appointment_id or "")
     bot = await services.account_cache.bot(mail.account_id, item.bot_id) if item else None
     if item is None or item.appointment is None or bot is None:
