@@ -80,9 +80,7 @@ class Dashboard:
         if signed_in is not None and signed_in.session.verified:
             info.authenticated(signed_in.operator.id)
             info.principal = signed_in.operator.id
-        accepted = request.headers.get("Accept-Language", "")
-        language = browsers.language(accepted, signed_in.operator.language if signed_in else None)
-        return Page(self._services, request, access, signed_in, language)
+        return Page(self._services, request, access, signed_in)
 
     async def _show_unknown(self, request: Request, fault: web.HTTPException) -> Response:
         page = await self._page(request, Access.PUBLIC)
@@ -124,7 +122,7 @@ class Dashboard:
         if page.signed_in is None or not page.is_signed_in:
             return
         services, scope = self._services, page.caller.scope
-        kind = next(filter(administration.is_owned, page.params), None)
+        kind = next(filter(administration.OWNED.__contains__, page.params), None)
         page.has_record = kind is not None
         wanted = None
         # A link chooses an account, or a form was made for one. Another tab may have chosen another one since.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from aiohttp.web import Request, Response
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats, responses, wording
+from chatsvc.dashboard import browsers, catalogue, formats, responses, wording
 from chatsvc.dashboard.responses import local, put_cookie, with_query
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import faults_of, sentence
@@ -103,7 +103,7 @@ class Page:
     operator: Operator
     session: OperatorSession
 
-    def __init__(self, services: Services, request: Request, access: Access, signed_in: SignedIn | None, language: str) -> None:
+    def __init__(self, services: Services, request: Request, access: Access, signed_in: SignedIn | None) -> None:
         self.services = services
         self.request = request
         self.access = access
@@ -111,7 +111,6 @@ class Page:
         self.path = request.rel_url.raw_path
         self.params: Mapping[str, str] = request.match_info
         self.query = request.query
-        self.language = language
         self.signed_in = signed_in
         self.is_signed_in = signed_in is not None and signed_in.session.verified
         self.caller: Caller = sessions.caller_of(signed_in) if signed_in else ANONYMOUS
@@ -127,6 +126,11 @@ class Page:
         self.faults: Mapping[str, str] = {}
         self._is_bound = self._is_refused_form = self._has_focus = False
         self._refused_filters: Refused | None = None
+
+    @cached_property
+    def language(self) -> str:
+        accepted = self.request.headers.get("Accept-Language", "")
+        return browsers.language(accepted, self.operator.language if self.signed_in else None)
 
     @property
     def role(self) -> Role | None:
@@ -144,7 +148,7 @@ class Page:
 
     def may(self, operation: str, *arguments: str) -> bool:
         """Report whether the role allows an operation with just these arguments. Templates use it to show or hide a button."""
-        least = administration.least_role(operation, dict.fromkeys(arguments, ""))
+        least = administration.OPERATIONS[operation].least_role(dict.fromkeys(arguments, ""))
         return least is None or (self.role is not None and self.role >= least)
 
     async def perform(self, operation: str, **arguments: Any) -> Any:
@@ -163,7 +167,10 @@ class Page:
 
     async def bot(self) -> Bot:
         """Return the bot in the path. Raise `bot_not_found` if there is none."""
-        bot: Bot = await self.perform("bot.show", bot=self.params["bot"])
+        bot_id = self.params["bot"]
+        bot = await self.services.account_cache.bot(self.account_id, bot_id)
+        if bot is None:
+            raise refusals.bot_not_found(bot=bot_id)
         return bot
 
     async def listed(self, operation: str, /, **filters: Any) -> ResultPage[Any]:

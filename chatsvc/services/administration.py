@@ -57,6 +57,16 @@ class Operation(NamedTuple):
         function: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.services.{module}"), name)
         return function
 
+    def least_role(self, arguments: Mapping[str, Any]) -> Role | None:
+        """Return the least role for the operation with these arguments, or None if the use-case itself compares record and caller."""
+        if not self.own and not self.editable:
+            return self.role
+        given = {name for name, value in arguments.items() if value is not None}
+        if given and given <= self.own:
+            return None
+        given -= set(self.records)
+        return EDITOR if given and given <= self.editable else self.role
+
 
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
@@ -222,28 +232,12 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.
 RECORDS = sorted({name for operation in OPERATIONS.values() for name in operation.records})
-
-
-def is_owned(kind: str) -> bool:
-    """Return whether records of a kind belong to one account each."""
-    return kind in owners.KINDS
+OWNED = owners.KINDS  # kinds of records that belong to one account each
 
 
 def missing(kind: str, record_id: str) -> Refused:
     """Return the refusal for a record that is missing or outside the caller's scope."""
     return refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
-
-
-def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for an operation with these arguments, or None if the use-case itself compares record and caller."""
-    operation = OPERATIONS[name]
-    if not operation.own and not operation.editable:
-        return operation.role
-    given = {name for name, value in arguments.items() if value is not None}
-    if given and given <= operation.own:
-        return None
-    given -= set(operation.records)
-    return EDITOR if given and given <= operation.editable else operation.role
 
 
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -256,7 +250,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
         # Not recorded: strangers could evict the other records.
         raise refusals.session_needed()
 
-    role = least_role(name, arguments)
+    role = operation.least_role(arguments)
     # Only what looks like an id, since somebody may type a secret in its place.
     ids = {kind: value for kind in RECORDS if isinstance(value := arguments.get(kind), str) and _UUID.fullmatch(value)}
     act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, ids, own=role is None)
@@ -337,7 +331,7 @@ async def _authorised(
         raise refusals.forbidden(operation=name, role=role.name.lower())
     for kind in OPERATIONS[name].records:
         record_id = arguments.get(kind)
-        if kind not in owners.KINDS or not isinstance(record_id, str):
+        if kind not in OWNED or not isinstance(record_id, str):
             continue
         owner = await owners.account_of(services.db, kind, record_id, scope.accounts)
         if owner is None and scope.roles is not None:

@@ -12,10 +12,12 @@ from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operat
 from chatsvc.domain.passwords import MOST_FAILURES, WINDOW_MS, SignInAttempt, delay_s, network
 from chatsvc.domain.passwords import counted as counted_keys
 from chatsvc.store import facts
-from chatsvc.store.database import Connection, Cursor, Database, assign, change_any, reads, writes
-from chatsvc.store.operators import find_in, link_in
+from chatsvc.store.database import Connection, Database, assign, change_any, reads, writes
+from chatsvc.store.operators import COLUMNS, find_in, link_in, operator_of
 
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
+_OF_SESSION = ", ".join(f"s.{name}" for name in _SESSION.split(", "))
+_SIGNED_IN = f"SELECT {_OF_SESSION}, {COLUMNS} FROM operator_sessions s CROSS JOIN operators o ON o.id = s.operator_id WHERE"
 CHANGEABLE = frozenset({"last_seen_at", "address", "account_id", "to_show"})
 
 
@@ -33,13 +35,13 @@ def create(connection: Connection, session: OperatorSession, digest: bytes, pass
 @reads
 def find(connection: Connection, digest: bytes) -> SignedIn | None:
     """Find a session by the digest of its token, whether or not it has expired."""
-    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE digest = ?", (digest,)))
+    return _signed_in(connection.execute(f"{_SIGNED_IN} s.digest = ?", (digest,)).fetchone())
 
 
 @reads
 def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
     """Find a session by its id, whether or not it has expired."""
-    return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE id = ?", (session_id,)))
+    return _signed_in(connection.execute(f"{_SIGNED_IN} s.id = ?", (session_id,)).fetchone())
 
 
 @writes
@@ -189,10 +191,9 @@ def _session(row: Sequence[Any]) -> OperatorSession:
     return session_row._replace(verified=bool(session_row.verified))
 
 
-def _signed_in(connection: Connection, rows: Cursor) -> SignedIn | None:
-    row = rows.fetchone()
-    operator = find_in(connection, row[1]) if row else None
-    return SignedIn(_session(row), operator) if operator else None
+def _signed_in(row: Sequence[Any] | None) -> SignedIn | None:
+    columns = len(OperatorSession._fields)
+    return SignedIn(_session(row[:columns]), operator_of(row[columns:])) if row else None
 
 
 async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:

@@ -10,7 +10,7 @@ from chatsvc.dashboard.page import Access
 from chatsvc.dashboard.routes import Route
 from chatsvc.domain.actors import Role
 from chatsvc.domain.opening_hours import DAYS
-from chatsvc.services.administration import OPERATIONS, least_role
+from chatsvc.services.administration import OPERATIONS
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import ROLES, Site
 from tests.dashboard.walk import UNKNOWN, Found, forms, ids_of, least_access, pages, parameters, path_of
@@ -100,8 +100,8 @@ def least_of(shown: Found) -> Role | None:
     names = dict.fromkeys(
         (ARGUMENTS.get(name, name) for name, _ in shown.values() if name not in ("id", "bot", "yes", "email", "piece", "version")), "x"
     )
-    editable = OPERATIONS[shown.action].editable
-    return least_role(shown.action, names) if editable and names.keys() <= editable else EXPECTED[shown.action]
+    operation = OPERATIONS[shown.action]
+    return operation.least_role(names) if operation.editable and names.keys() <= operation.editable else EXPECTED[shown.action]
 
 
 ARGUMENTS = {"suggestion": "suggestions", "tr": "texts", "en": "texts"} | {
