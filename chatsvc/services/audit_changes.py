@@ -56,8 +56,12 @@ async def settings_of(services: Services, caller: Caller, operation: str, argume
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
     """List at most MOST differences, in the order of the paths, with values of at most LONGEST characters."""
-    values = [(path, before.get(path, ""), after.get(path, "")) for path in sorted(before.keys() | after.keys())]
-    return [SettingChange(path, _short(old), _short(new)) for path, old, new in values if old != new][:MOST]
+    changes = []
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path, ""), after.get(path, "")
+        if old != new:
+            changes.append(SettingChange(path, _short(old), _short(new)))
+    return changes[:MOST]
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -4,8 +4,8 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
 from typing import IO
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import multipart  # type: ignore[import-untyped]
 from aiohttp import web
-from multidict import MultiDict
+from multidict import MultiDict, MultiDictProxy, MultiMapping
 
 from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
@@ -50,12 +50,10 @@ class Upload:
     size: int = 0
 
 
-@dataclass
-class Fields:
+class Fields(MultiDict[str]):
     """Fields of one submitted form in their order, and its uploads by field name. The text of a missing field is ""."""
 
-    values: MultiDict[str] = field(default_factory=MultiDict)
-    uploads: MultiDict[Upload] = field(default_factory=MultiDict)
+    uploads: MultiMapping[Upload] = MultiDictProxy(MultiDict())
 
     def text(self, name: str) -> str:
         """Return the text of a field without surrounding white space."""
@@ -63,8 +61,7 @@ class Fields:
 
     def raw(self, name: str) -> str:
         """Return the text of a field as it was typed, with Unix line breaks. Use it for passwords and long texts."""
-        value: str = self.values.get(name, "")
-        return value.replace("\r\n", "\n")
+        return self.get(name, "").replace("\r\n", "\n")
 
     def optional(self, name: str) -> str | None:
         """Return the text of a field, or None if it is empty."""
@@ -82,13 +79,10 @@ class Fields:
 
     def all(self, name: str) -> list[str]:
         """Return all values of a field that may occur several times, such as check boxes."""
-        return list(self.values.getall(name, []))
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.values
+        return self.getall(name, [])
 
     def __bool__(self) -> bool:
-        return bool(self.values or self.uploads)
+        return len(self) > 0 or len(self.uploads) > 0
 
     def close(self) -> None:
         """Close the uploads."""
@@ -97,11 +91,6 @@ class Fields:
 
 
 NO_FIELDS = Fields()
-
-
-def filled(values: Mapping[str, str]) -> Fields:
-    """Return `Fields` with the given values, to show a form filled in."""
-    return Fields(MultiDict(values))
 
 
 def whole_number(text: str) -> int | None:
@@ -123,11 +112,12 @@ async def read_form(request: web.Request, limits: FormLimits) -> Fields:
         raise BadForm("the fields cannot be decoded") from None
     if max(map(len, chain(*pairs)), default=0) > limits.field_size:
         raise BadForm("a field is too long")
-    return Fields(MultiDict(pairs))
+    return Fields(pairs)
 
 
 async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> Fields:
-    fields = Fields()
+    fields, uploads = Fields(), MultiDict[Upload]()
+    fields.uploads = uploads
     try:
         parser = multipart.PushMultipartParser(
             boundary, max_segment_count=limits.fields, max_header_size=limits.header_size, max_segment_size=limits.size, strict=True
@@ -141,7 +131,7 @@ async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: For
                     if isinstance(event, multipart.MultipartSegment):
                         part, content = event, _content(event)
                         if part.filename:
-                            fields.uploads.add(part.name or "", content)
+                            uploads.add(part.name or "", content)
                     elif event is not None:
                         content.file.write(event)
                         content.size += len(event)
@@ -150,7 +140,7 @@ async def _read_multipart(body: AsyncIterator[bytes], boundary: str, limits: For
                     else:
                         content.file.seek(0)
                         if part.filename is None:
-                            fields.values.add(part.name or "", content.file.read().decode())
+                            fields.add(part.name or "", content.file.read().decode())
     except (multipart.MultipartError, UnicodeDecodeError) as fault:
         fields.close()
         raise BadForm(type(fault).__name__) from None
@@ -179,11 +169,10 @@ def check_version(version: str, current: Mapping[str, object], typed: Mapping[st
     There is no conflict if the typed value equals the current one, or if the form has no version.
     """
     digests = dict(re.findall(r"([^:,]+):(\w+)", version))
-    changed = {
-        name: "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
-        for name, value in current.items()
-        if name in digests and name in typed and typed[name] != value and digests[name] != _digest(value)
-    }
+    changed = {}
+    for name, value in current.items():
+        if name in digests and name in typed and typed[name] != value and digests[name] != _digest(value):
+            changed[name] = "\n".join(filter(None, value)) if isinstance(value, list) else str(value)
     if changed:
         raise refusals.fields_changed(fields=changed)
 

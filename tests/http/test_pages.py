@@ -26,7 +26,7 @@ async def show_form(request: web.Request) -> web.Response:
             (name, upload.filename, upload.content_type, upload.size, hashlib.sha256(upload.file.read()).hexdigest())
             for name, upload in form.uploads.items()
         ]
-        return web.json_response({"values": list(form.values.items()), "uploads": uploads})
+        return web.json_response({"values": list(form.items()), "uploads": uploads})
 
 
 # -- forms --------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ HOURS = tuple(f"hours_{day}" for day in opening_hours.DAYS)
 USUAL_HOURS = ("09:00-18:00", "10:00-14:00", "09:00-12:00, 13:00-18:00", "10:00-22:00", "00:00-24:00")
 SWITCHES = ("ask_back", "hand_off")
 NUMBERS = ("hand_off_wait", "hand_off_return", "appointment_minutes", "appointments_at_once")
+SETTINGS = (*TEXTS, "form_of_address", *SWITCHES, *NUMBERS, *HOURS, *profiles.LANGUAGES)  # fields of which a form has some
 GREETING = "smalltalk.greeting"
 DAYS_CLOSED = ("from", "to", "note")
 PIECES = ("general", "hours", "voice", "forms", "hand_off", "model", "danger")
@@ -54,18 +55,22 @@ async def create(page: Page, fields: Fields) -> Response:
 
 
 def values_of(bot: Bot) -> dict[str, str | list[str]]:
-    profile = profiles.load(bot.profile)
-    return {
-        **{name: getattr(bot, name) or "" for name in TEXTS},
-        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours).items()},
-        "fallback": bot.fallback or "none",
-        "ask_back": "off" if bot.ask_back is False else "on",
-        "hand_off": "on" if bot.hand_off else "off",
-        **{name: str(getattr(bot, name)) for name in NUMBERS},
-        "form_of_address": profile.form_of_address,
-        **{language: profile.texts.get(GREETING, {}).get(language, "") for language in profiles.LANGUAGES},
-        "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
-    }
+    """Return the settings of a bot by the names of their fields."""
+    profile, values = profiles.load(bot.profile), dict[str, str | list[str]]()
+    for name in TEXTS:
+        values[name] = getattr(bot, name) or ""
+    for day, hours in opening_hours.by_day(bot.opening_hours).items():
+        values[f"hours_{day}"] = hours
+    values["fallback"] = bot.fallback or "none"
+    values["ask_back"] = "off" if bot.ask_back is False else "on"
+    values["hand_off"] = "on" if bot.hand_off else "off"
+    for name in NUMBERS:
+        values[name] = str(getattr(bot, name))
+    values["form_of_address"] = profile.form_of_address
+    for language in profiles.LANGUAGES:
+        values[language] = profile.texts.get(GREETING, {}).get(language, "")
+    values["suggestion"] = [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))]
+    return values
 
 
 @view("bot_settings.html")
@@ -91,22 +96,31 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def _typed(fields: Fields) -> dict[str, str | list[str]]:
-    names = (*TEXTS, *HOURS, *SWITCHES, *NUMBERS, *profiles.LANGUAGES, *DAYS_CLOSED, "form_of_address")
-    typed: dict[str, str | list[str]] = {name: fields.raw(name) for name in names if name in fields}
+    typed = dict[str, str | list[str]]()
+    for name in (*SETTINGS, *DAYS_CLOSED):
+        if name in fields:
+            typed[name] = fields.raw(name)
     if "suggestion" in fields:
         # The fault of one names its place among those that are not empty.
         typed["suggestion"] = sorted(fields.all("suggestion"), key=lambda text: not text.strip())
     return typed
 
 
-def _settings(fields: Fields) -> dict[str, object]:
-    settings: dict[str, object] = {name: fields.text(name) for name in (*TEXTS, "form_of_address") if name in fields}
-    settings |= {name: fields.text(name) == "on" for name in SWITCHES if name in fields}
-    settings |= {name: fields.number(name) for name in NUMBERS if name in fields}
-    if hours := {name.removeprefix("hours_"): fields.text(name) for name in HOURS if name in fields}:
-        settings["hours"] = hours
-    if greetings := {language: fields.raw(language) for language in profiles.LANGUAGES if language in fields}:
-        settings["texts"] = {GREETING: greetings}
+def _settings(fields: Fields) -> dict[str, Any]:
+    settings = dict[str, Any]()
+    for name in SETTINGS:
+        if name not in fields:
+            continue
+        if name in SWITCHES:
+            settings[name] = fields.text(name) == "on"
+        elif name in NUMBERS:
+            settings[name] = fields.number(name)
+        elif name in HOURS:
+            settings.setdefault("hours", {})[name.removeprefix("hours_")] = fields.text(name)
+        elif name in profiles.LANGUAGES:
+            settings.setdefault("texts", {GREETING: {}})[GREETING][name] = fields.raw(name)
+        else:
+            settings[name] = fields.text(name)
     if "suggestion" in fields:
         settings["suggestions"] = [text.strip() for text in fields.all("suggestion") if text.strip()]
     return settings

@@ -14,7 +14,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.bot_tests import reasons
 from chatsvc.domain.models import Entry
 from chatsvc.services.conversations.conversation_view import last_question
-from chatsvc.web.forms import NO_FIELDS, Fields, check_version, filled, version_of
+from chatsvc.web.forms import NO_FIELDS, Fields, check_version, version_of
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
@@ -50,7 +50,7 @@ async def show(page: Page) -> Response:
         return await editor(page)
     entry = await page.perform("knowledge.show", bot=page.params["bot"], entry=page.params["entry"])
     alt = entry.alt if asked in (entry.question, *entry.alt) else [*entry.alt, asked]
-    return await editor(page, filled({**values_of(entry), "alt": "\n".join(alt), "q": asked}))
+    return await editor(page, Fields({**values_of(entry), "alt": "\n".join(alt), "q": asked}))
 
 
 async def show_new(page: Page) -> Response:
@@ -66,7 +66,7 @@ async def show_new(page: Page) -> Response:
         values = {"question": group.question, "alt": "\n".join(group.asked[1:]), "language": group.language, "unanswered": number}
     elif page.query.get("message"):
         values = await _answered(page)
-    return await editor(page, filled(values))
+    return await editor(page, Fields(values))
 
 
 async def _answered(page: Page) -> dict[str, str]:

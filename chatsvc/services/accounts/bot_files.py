@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
+from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.domain import opening_hours, profiles, refusals
@@ -144,7 +145,7 @@ def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
     return differing
 
 
-async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> Bot:
+async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, str] | None = None, **settings: Any) -> Bot:
     """Change the given settings of a bot.
 
     `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` have the form of the bot's file. `hours` are those of single
@@ -152,14 +153,16 @@ async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, st
     replaces the one of its name; an empty sentence or form restores the default. Raises `bot_settings_invalid` with the path of each value,
     or `several` if other settings have faults too.
     """
-    return await bots.update(services, bot, lambda current: changes_of(services, current, hours, **settings))
+    return await bots.update(services, bot, partial(changes_of, services, hours=hours, **settings))
 
 
 def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> dict[str, Any]:
     """Return the columns that `change` writes. It is called in the transaction, so that no concurrent change is lost."""
-    parts = ("closed", "form_of_address", "texts", "forms", "suggestions", "tests")
-    given = {part: value for part in parts if (value := settings.pop(part, None)) is not None}
-    faults, changes = refusals.Faults(), {}
+    faults, changes, given = refusals.Faults(), dict[str, Any](), dict[str, Any]()
+    for part in Profile._fields:
+        value = settings.pop(part, None)
+        if value is not None:
+            given[part] = value
     with faults:
         changes = bots.checked(services.config.models, settings)
     if hours is not None:

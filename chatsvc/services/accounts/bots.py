@@ -35,11 +35,11 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> Bot:
 
 def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, Any]:
     """Check all given settings by their names, and return them. "" removes an optional text. Without `tiers`, any tier is accepted."""
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    faults = refusals.Faults()
-    for name, value in settings.items():
-        with faults:
-            settings[name] = _checked(tiers, name, value)
+    settings, faults = dict[str, Any](), refusals.Faults()
+    for name, value in given.items():
+        if value is not None:
+            with faults:
+                settings[name] = _checked(tiers, name, value)
     faults.refuse()
     return settings
 
