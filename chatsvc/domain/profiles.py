@@ -102,7 +102,7 @@ def values_of(profile: Profile) -> dict[str, object]:
         "texts": dict(profile.texts),
         "forms": forms,
         "suggestions": list(profile.suggestions),
-        "tests": [test.values() for test in profile.tests],
+        "tests": list(map(BotTest.values, profile.tests)),
     }
 
 

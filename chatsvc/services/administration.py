@@ -310,7 +310,7 @@ async def _change(services: Services, caller: Caller, operation: Operation, act:
                 after = await audit_changes.settings_of(services, caller, act.operation, arguments)
                 act = act._replace(changes=tuple(audit_changes.compare(before, after)))
             if act.outcome is not None:
-                await audit.settle(services.db, act)
+                await audit.record(services.db, act)
         except StoreUnavailable as fault:
             # The caller gets the result of the operation itself.
             log.error("the outcome of an administrative operation is not recorded (%s): %s", act.outcome, fault)

@@ -23,49 +23,35 @@ _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 _SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4 AND outcome IS ?5"
 
 
-@writes
-def record(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record and return its number. If the act is counted in an earlier record, return the number of that record."""
-    number = _counted(connection, entry)
-    if number is None:
-        number = record_in(connection, entry)
-        _delete_beyond_share(connection, entry)
-    return number
+def record_in(connection: Connection, entry: AuditRecord) -> int:
+    """Write a record within a unit, or complete the one with its number, and return the number.
 
-
-def _delete_beyond_share(connection: Connection, entry: AuditRecord) -> None:
-    most = SHARE_OWN if entry.own else SHARE
+    If the act is counted in the record of an earlier act, return the number of that record.
+    """
+    ids, changes, own = json.dumps(entry.ids), json.dumps(entry.changes, ensure_ascii=False) if entry.changes else None, int(entry.own)
+    number = _counted(connection, entry, ids, changes)
+    if number is not None:
+        connection.execute("DELETE FROM audit_records WHERE number = ?", (entry.number,))
+        return number
+    if number := entry.number:
+        update = "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ?, changes = ? WHERE number = ?"
+        connection.execute(update, (entry.account_id, ids, entry.outcome, changes, number))
+    else:
+        (number,) = connection.execute(
+            f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+            (entry.recorded_at, *entry.actor, entry.via, entry.account_id, entry.operation, ids, entry.outcome, own, changes),
+        ).fetchone()
     connection.execute(
         f"""
         DELETE FROM audit_records WHERE {_SHARE} AND number <=
             (SELECT number FROM audit_records WHERE {_SHARE} ORDER BY number DESC LIMIT 1 OFFSET ?6)
         """,
-        (entry.actor.id, entry.operation, entry.account_id, int(entry.own), entry.outcome, most),
+        (entry.actor.id, entry.operation, entry.account_id, own, entry.outcome, SHARE_OWN if own else SHARE),
     )
+    return number
 
 
-def record_in(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record within a unit and return its number. Only `settle` writes its changes."""
-    about = (entry.recorded_at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids))
-    row = connection.execute(
-        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL) RETURNING number",
-        (*about, entry.outcome, int(entry.own)),
-    ).fetchone()
-    return int(row[0])
-
-
-@writes
-def settle(connection: Connection, entry: AuditRecord) -> None:
-    """Complete a record with the outcome, the account, the ids of the records concerned, and the changes."""
-    changes = json.dumps(entry.changes, ensure_ascii=False) if entry.changes else None
-    if _counted(connection, entry, changes) is not None:
-        connection.execute("DELETE FROM audit_records WHERE number = ?", (entry.number,))
-        return
-    connection.execute(
-        "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ?, changes = ? WHERE number = ?",
-        (entry.account_id, json.dumps(entry.ids), entry.outcome, changes, entry.number),
-    )
-    _delete_beyond_share(connection, entry)
+record = writes(record_in)
 
 
 @writes
@@ -81,7 +67,7 @@ def expire(connection: Connection, now: int) -> bool:
     return connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH
 
 
-def _counted(connection: Connection, entry: AuditRecord, changes: str | None = None) -> int | None:
+def _counted(connection: Connection, entry: AuditRecord, ids: str, changes: str | None) -> int | None:
     """Count an act in the record of a recent equal act. Return the number of that record, or None if there is none.
 
     Other acts may lie between two equal acts only if these were refused. If a refused act concerns no account, its ids are not compared:
@@ -91,7 +77,7 @@ def _counted(connection: Connection, entry: AuditRecord, changes: str | None = N
         return None
     values: tuple[object, ...] = (
         *(entry.actor.id, entry.operation, entry.recorded_at - JOINED_MS, entry.recorded_at, entry.actor.kind, entry.via),
-        *(entry.account_id, json.dumps(entry.ids)),
+        *(entry.account_id, ids),
     )
     if entry.outcome == REFUSED:
         earlier = """

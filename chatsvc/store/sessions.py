@@ -33,15 +33,11 @@ def create(connection: Connection, session: OperatorSession, digest: bytes, pass
 
 
 @reads
-def find(connection: Connection, digest: bytes) -> SignedIn | None:
-    """Find a session by the digest of its token, whether or not it has expired."""
-    return _signed_in(connection.execute(f"{_SIGNED_IN} s.digest = ?", (digest,)).fetchone())
-
-
-@reads
-def find_by_id(connection: Connection, session_id: str) -> SignedIn | None:
-    """Find a session by its id, whether or not it has expired."""
-    return _signed_in(connection.execute(f"{_SIGNED_IN} s.id = ?", (session_id,)).fetchone())
+def find(connection: Connection, key: bytes | str) -> SignedIn | None:
+    """Find a session by the digest of its token, or by its id, whether or not it has expired."""
+    column, columns = "digest" if isinstance(key, bytes) else "id", len(OperatorSession._fields)
+    row = connection.execute(f"{_SIGNED_IN} s.{column} = ?", (key,)).fetchone()
+    return SignedIn(_session(row[:columns]), operator_of(row[columns:])) if row else None
 
 
 @writes
@@ -189,11 +185,6 @@ def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> 
 def _session(row: Sequence[Any]) -> OperatorSession:
     session_row = OperatorSession(*row)
     return session_row._replace(verified=bool(session_row.verified))
-
-
-def _signed_in(row: Sequence[Any] | None) -> SignedIn | None:
-    columns = len(OperatorSession._fields)
-    return SignedIn(_session(row[:columns]), operator_of(row[columns:])) if row else None
 
 
 async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:

@@ -120,7 +120,7 @@ async def test_a_failed_reply_captures_nothing(caller: Caller, engine: ScriptedE
 async def test_a_zone_that_is_unknown_here_is_utc_and_costs_nobody_the_answer(caller: Caller, engine: ScriptedEngine) -> None:
     held = await caller.app.services.account_cache.account(caller.account)
     assert held is not None
-    held.update_bot(held.bots[caller.bot]._replace(timezone="Mars/Olympus"))
+    held.bots[caller.bot] = held.bots[caller.bot]._replace(timezone="Mars/Olympus")
     await execute(caller.app, f"UPDATE bots SET timezone = 'Mars/Olympus' WHERE id = '{caller.bot}'")  # noqa: S608  # its own id
     captures(engine, WISH)
     assert (await caller.send(SAID, "v")).status == 200

@@ -11,7 +11,7 @@ from chatsvc.services.administration import OPERATIONS, RECORDS, Effect, perform
 from chatsvc.services.operations.system import list_acts
 from chatsvc.services.services import Services
 from chatsvc.store import audit
-from chatsvc.store.database import StoreFault, StoreUnavailable
+from chatsvc.store.database import Database, StoreFault, StoreUnavailable
 from tests import conftest
 from tests.api.support import execute
 from tests.fakes import ADMIN, START, FakeClock
@@ -82,10 +82,14 @@ async def test_an_operation_that_cannot_be_recorded_does_not_run(app: App) -> No
 async def test_an_operation_whose_outcome_cannot_be_recorded_still_returns(
     app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def settle(*_: object) -> None:
-        raise StoreUnavailable("disk full")
+    record = audit.record
 
-    monkeypatch.setattr(audit, "settle", settle)
+    async def written_once(db: Database, entry: AuditRecord) -> int:
+        if entry.number:
+            raise StoreUnavailable("disk full")
+        return await record(db, entry)
+
+    monkeypatch.setattr(audit, "record", written_once)
     creation = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
     assert (await accounts.list_all(app.services, ADMIN)).items == [creation]
     assert await outcomes(app) == [("account.create", None)]
@@ -224,7 +228,7 @@ async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: c
 
 
 async def test_an_outcome_of_a_record_that_is_gone_is_dropped(app: App) -> None:
-    await audit.settle(app.services.db, AuditRecord(START, ADMIN.actor, "cli", None, "bot.set", {}, "done", 99))
+    await audit.record(app.services.db, AuditRecord(START, ADMIN.actor, "cli", None, "bot.set", {}, "done", 99))
     assert await records(app) == []
 
 

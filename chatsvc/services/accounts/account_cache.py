@@ -40,11 +40,6 @@ class AccountState:
         self.allowance.limit = account.messages_limit
         self.allowance.credits = account.message_credits
 
-    def update_bot(self, bot: Bot) -> Bot:
-        """Add or replace a bot, and return it."""
-        self.bots[bot.id] = bot
-        return bot
-
     def apply_exchange(self, bot_id: str, month: str, counts: Counts) -> None:
         """Store the counts of a committed exchange."""
         self.allowance.used[month] = counts.month_used

@@ -75,7 +75,7 @@ async def sync(
             SyncResult(steps, [(change.bot.name, outcome) for asked, change in pairs for outcome in await _failed(services, asked, change)])
         )
     for change in changes:
-        state.update_bot(change.bot)
+        state.bots[change.bot.id] = change.bot
         if change.files or change.removed:
             services.knowledge.invalidate(change.bot.id)
     done = SyncResult(steps, [])

@@ -114,7 +114,8 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
     most = plan.bots if plan else 0
     if await stored.create(services.db, bot, most) is None:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most)
-    return state.update_bot(bot)
+    state.bots[bot.id] = bot
+    return bot
 
 
 def new(services: Services, state: AccountState) -> Bot:
@@ -150,7 +151,8 @@ async def update(services: Services, bot: Bot, changes: Callable[[Bot], Mapping[
     state = await services.account_cache.account(bot.account_id)
     if state is None or bot.id not in state.bots:
         raise refusals.bot_not_found(bot=bot.id)
-    return state.update_bot(await stored.update(services.db, bot, changes, services.clock()))
+    changed = state.bots[bot.id] = await stored.update(services.db, bot, changes, services.clock())
+    return changed
 
 
 async def activate(services: Services, caller: Caller, *, bot: Bot) -> Bot:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 async def own(services: Services, caller: Caller, *, verified: bool = True) -> SignedIn:
     """Find the caller's own live session; raises `session_needed`. If `verified` is False, find one that waits for the second factor."""
-    signed_in = await sessions.find_by_id(services.db, caller.session) if caller.session else None
+    signed_in = await sessions.find(services.db, caller.session) if caller.session else None
     if signed_in is None or signed_in.session.verified is not verified or not operators.is_live(signed_in.session, services.clock()):
         raise refusals.session_needed()
     return signed_in

@@ -76,7 +76,7 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
 
 async def remove(services: Services, caller: Caller) -> OperatorSession:
     """Sign out: end the caller's own session; raises `session_needed`."""
-    signed_in = await stored.find_by_id(services.db, caller.session or "")
+    signed_in = await stored.find(services.db, caller.session or "")
     removed = await stored.remove(services.db, signed_in.session.id, signed_in.operator.id) if signed_in else None
     if removed is None:
         raise refusals.session_needed()
