@@ -36,7 +36,7 @@ def respond(status: int, body: str | bytes | AsyncIterator[bytes], kind: str = H
 
 
 def redirect(location: str) -> Response:
-    return respond(303, b"", more=[("Location", location)])
+    return Response(status=303, body=b"", headers=[("Content-Type", HTML), *HEADERS, ("Location", location)])
 
 
 def fault(status: int, language: str, request_id: str = "") -> Response:

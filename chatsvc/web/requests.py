@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import HttpVersion11, web
@@ -17,6 +17,7 @@ UNMATCHED = "other"
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
 
 
+@dataclass(eq=False)
 class RequestInfo:
     """Data about one request, for its handler, the access log and the metrics.
 
@@ -25,19 +26,19 @@ class RequestInfo:
     `100 Continue` before it sends the body. If `is_body_lost` is true, the body cannot be read to its end, so the connection is closed.
     """
 
-    def __init__(self, client_address: str, shared: limits.ConnectionLimits, connection: HttpConnection) -> None:
-        self.id = f"{random.getrandbits(64):016x}"  # it does not reveal how many there were
-        self.client_address = client_address
-        self.route = UNMATCHED
-        self.error = ""
-        self.principal: str | None = None
-        self.refusal: HttpFault | None = None
-        self.expects_continue = False
-        self.is_body_lost = False
-        self._limits, self._connection = shared, connection
-        self._is_counted = True
-        self._body_bytes = 0
-        self._share: str | None = None
+    id: str
+    client_address: str
+    _limits: limits.ConnectionLimits
+    _connection: HttpConnection
+    route: str = UNMATCHED
+    error: str = ""
+    principal: str | None = None
+    refusal: HttpFault | None = None
+    expects_continue: bool = False
+    is_body_lost: bool = False
+    _is_counted: bool = True
+    _body_bytes: int = 0
+    _share: str | None = None
 
     def authenticated(self, key: str | None = None) -> None:
         """Stop counting this request, its body and its connection against the limits for unknown callers.

@@ -109,7 +109,8 @@ class HttpServer:
         client = connection.peer or "unknown"
         if connection.is_proxy:
             client = self.addresses.behind(client, *(request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded")))
-        info = request[INFO] = RequestInfo(client, self.limits, connection)
+        request_id = f"{random.getrandbits(64):016x}"  # it does not reveal how many there were
+        info = request[INFO] = RequestInfo(request_id, client, self.limits, connection)
         logged_request_id.set(info.id)
         if connection.fault is not None or not _is_clear(request):
             return self.refuse(connection.fault or BadRequest("ambiguous head"), connection.peer, info.id)
