@@ -20,9 +20,8 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import messages
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.bodies import read_body
 from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge, HttpFault
-from chatsvc.web.requests import INFO
+from chatsvc.web.requests import INFO, read_body
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

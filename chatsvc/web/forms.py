@@ -17,8 +17,8 @@ from multidict import MultiDict, MultiDictProxy, MultiMapping
 
 from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
-from chatsvc.web.bodies import DEFAULT_TIMEOUT_S, UNCOUNTED, chunks, read_body
 from chatsvc.web.faults import BadForm
+from chatsvc.web.requests import BODY_TIMEOUT_S, UNCOUNTED, chunks, read_body
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -37,7 +37,7 @@ class FormLimits:
 
 
 # For forms of a sender who is not signed in: no more than nobody counts.
-UNKNOWN_SENDER = FormLimits(size=UNCOUNTED, fields=20, timeout_s=DEFAULT_TIMEOUT_S)
+UNKNOWN_SENDER = FormLimits(size=UNCOUNTED, fields=20, timeout_s=BODY_TIMEOUT_S)
 
 
 @dataclass

@@ -20,10 +20,9 @@ from chatsvc.domain.rich_text import Span
 from chatsvc.domain.shapes import parsed
 from chatsvc.domain.visitor_tokens import SITE, VISITOR, user_id_of
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews
-from chatsvc.web.bodies import read_body
 from chatsvc.web.client_address import share_of
 from chatsvc.web.faults import BodyTooLarge
-from chatsvc.web.requests import INFO
+from chatsvc.web.requests import INFO, read_body
 
 MOST_BODY = 32_768
 BODY_S = 10.0

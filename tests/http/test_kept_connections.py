@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientSession, TCPConnector, web
 
 from chatsvc.web import connection, limits
-from chatsvc.web.bodies import read_body
+from chatsvc.web.requests import read_body
 from tests.api.support import Wire
 from tests.http.support import serving
 

@@ -9,7 +9,7 @@ import h11
 import pytest
 from aiohttp import web
 
-from chatsvc.web.bodies import read_body
+from chatsvc.web.requests import read_body
 from tests.http.support import broken, cut, exchange, random_stream, serving
 
 COUNT = int(os.environ.get("CHATSVC_FUZZ", "100"))

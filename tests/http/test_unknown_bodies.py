@@ -6,8 +6,7 @@ import pytest
 from aiohttp import ClientSession, web
 
 from chatsvc.web import limits
-from chatsvc.web.bodies import UNCOUNTED, read_body
-from chatsvc.web.requests import INFO
+from chatsvc.web.requests import INFO, UNCOUNTED, read_body
 from tests.api.support import Wire
 from tests.http.support import serving
 
