@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
