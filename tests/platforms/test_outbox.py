@@ -127,11 +127,11 @@ async def test_a_refused_connection_is_tried_again_for_ten_minutes(chat: Chat, a
 
 async def test_a_paused_channel_keeps_its_messages(chat: Chat, api: BotApi) -> None:
     services, channel = chat.services, {"bot": chat.caller.bot, "channel": "telegram"}
-    api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 3}))
     await chat.say("hello")
     await api.until(lambda: len(api.of("sendMessage")) == 1)
     await perform(services, ADMIN, "channel.pause", channel)
-    await asyncio.sleep(1.2)
+    await asyncio.sleep(3.2)
     await chat.until("queued")
     await perform(services, ADMIN, "channel.resume", channel)
     chat.wake()
@@ -201,12 +201,24 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     assert api.sent == []
 
 
-async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the_rest(chat: Chat, api: BotApi, config: Config) -> None:
-    api.send_delay_s = 0.3
+async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the_rest(
+    chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, go_on = TelegramClient.send, asyncio.Event()
+
+    async def held(self: TelegramClient, part: OutgoingMessage) -> str:
+        name = await send(self, part)
+        await go_on.wait()
+        return name
+
+    monkeypatch.setattr(TelegramClient, "send", held)
     await chat.say("one")
     await api.until(lambda: len(api.sent) == 1)
     await chat.say("two")
-    await chat.services.part(Outbox).close()
+    closing = asyncio.create_task(chat.services.part(Outbox).close())
+    await api.until(lambda: chat.services.part(Outbox).stopping)
+    go_on.set()
+    await closing
     assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
     assert api.texts() == ["echo: one"]
 
@@ -239,7 +251,7 @@ async def test_a_conversation_that_must_wait_delays_no_other(
         nonlocal refused
         if part.user_id == "7" and not refused:
             refused += 1
-            raise RetryLater("pair_limited", 1.0, whole=False)
+            raise RetryLater("pair_limited", 3.0, whole=False)
         return await send(self, part)
 
     monkeypatch.setattr(TelegramClient, "send", busy)

@@ -327,10 +327,12 @@ async def test_rows_that_begin_alike_are_numbered_and_each_is_its_whole_choice(p
 
 
 async def test_a_message_is_marked_as_read_with_typing_where_the_reply_takes_a_while(
-    phone: Phone, api: GraphApi, engine: ScriptedEngine
+    phone: Phone, api: GraphApi, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sender, "TYPING_AFTER_S", 60)
     await phone.say("quick")
     await api.until(lambda: len(api.receipts) == 1)
+    monkeypatch.setattr(sender, "TYPING_AFTER_S", 0.05)
     engine.gate = asyncio.Event()
     await phone.say("slow")
     await api.until(lambda: len(api.receipts) == 2)
