@@ -148,7 +148,7 @@ SLOW = """
 import time
 from pathlib import Path
 from chatsvc.services.accounts import analytics
-async def slow(services, caller, *, account, days):
+async def slow(services, caller, *, account: str, days: int):
     Path("asked").touch()
     return await services.offload(lambda: time.sleep(60))
 analytics.show = slow
