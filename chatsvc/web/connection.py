@@ -54,6 +54,7 @@ class HttpConnection(web.RequestHandler):
         self._window = b""  # the last bytes, among which an end of a head may have begun
         self._deadline = self._reader = loop.call_later(SILENT_TIMEOUT_S, self.force_close)  # the client reads so far
         self._closed = asyncio.Event()  # by the client
+        self._wakes_when_ended: asyncio.Event | None = None  # of the request that is being answered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection, and start the deadline for its first byte."""
@@ -66,13 +67,24 @@ class HttpConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Release the resources of the connection. A request that is being processed is completed all the same."""
         self._wire = self._request = None
-        self._has_ended = True
+        self._note_end()
         self._deadline.cancel()
         self._reader.cancel()
         self._server.connections.discard(self)
         self._server.limits.leave(self)
-        self._closed.set()
         super().connection_lost(exc)
+
+    def _note_end(self) -> None:
+        self._has_ended = True
+        self._closed.set()
+        if self._wakes_when_ended is not None:
+            self._wakes_when_ended.set()
+
+    def wake_when_ended(self, waiter: asyncio.Event) -> None:
+        """Set an event of the request that is being answered once the client closes its side of the connection."""
+        self._wakes_when_ended = waiter
+        if self._has_ended:
+            waiter.set()
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -167,9 +179,8 @@ class HttpConnection(web.RequestHandler):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may keep a half-closed connection
         """Keep a half-closed connection open while a request is answered. TLS connections cannot be half-closed."""
-        self._has_ended = True
+        self._note_end()
         self._end_body()
-        self._closed.set()
         return (self._is_busy or bool(self._early)) and not self._is_lingering and self.ssl_context is None
 
     def _end_body(self) -> None:

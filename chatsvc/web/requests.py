@@ -52,6 +52,10 @@ class RequestInfo:
         self.release()
         self._limits.authenticated(self._connection, key)
 
+    def wake_when_ended(self, waiter: asyncio.Event) -> None:
+        """Set an event once the client closes its side of the connection, for a handler that waits."""
+        self._connection.wake_when_ended(waiter)
+
     def count(self, share: str) -> None:
         """Count a request that a trusted proxy forwards for an address. If the address has too many, set `refusal`."""
         if self._limits.take_request(share):

@@ -82,7 +82,8 @@ async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
     # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
     if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, address):
         request[INFO].authenticated()
-    return _answer(widget, user_id, await visits.wait(widget, user_id, address, after, query.get("known", ""), types=types))
+    known, wake_when_ended = query.get("known", ""), request[INFO].wake_when_ended
+    return _answer(widget, user_id, await visits.wait(widget, user_id, address, after, known, wake_when_ended, types=types))
 
 
 async def rate(visits: WebVisits, widget: Widget, request: Request) -> Response:

@@ -94,6 +94,14 @@ def texts(answer: Any) -> list[tuple[str, str]]:
     return [(message["role"], message["text"]) for message in answer["messages"]]
 
 
+async def test_a_page_that_was_closed_holds_no_read(frame: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_visits, "HOLD_S", 600.0)
+    _, answer = await frame.send()
+    read = await held(frame, answer["messages"][-1]["id"])
+    read.cancel()
+    await until(lambda: not frame.app.services.events.waiting)
+
+
 async def test_the_loader_and_the_frame_are_small_and_ask_for_nothing_else(frame: Frame) -> None:
     loader = await frame.session.get(f"{frame.app.url}/widget.js")
     assert loader.headers["Content-Type"].startswith("text/javascript")

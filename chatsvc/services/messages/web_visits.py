@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc import background
@@ -173,10 +174,21 @@ class WebVisits:
         held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
-    async def wait(self, widget: Widget, user_id: str, address: str, after: str, known: str, *, types: bool) -> WidgetNews | None:
+    async def wait(
+        self,
+        widget: Widget,
+        user_id: str,
+        address: str,
+        after: str,
+        known: str,
+        wake_when_ended: Callable[[asyncio.Event], None],
+        *,
+        types: bool,
+    ) -> WidgetNews | None:
         """Read the messages after `after`. If there is no news, wait for it some seconds, unless too many reads wait.
 
-        A message is news, and so is a state other than `known`, the state that the widget shows.
+        A message is news, and so is a state other than `known`, the state that the widget shows. `wake_when_ended` sets an event once the
+        visitor has closed the page: such a read takes no place among those that wait.
         """
         holders = key, _ = widget.conversation(user_id), address
         if types:
@@ -187,6 +199,7 @@ class WebVisits:
             now = await self.read(widget, user_id, after)
             if now is None or now.messages or now.state != known or not self.may_hold(widget, user_id, address):
                 return now
+            wake_when_ended(news)
             self._held.update(holders)
             try:
                 # A typing mark ends without a word.
