@@ -5,7 +5,7 @@ A bot's settings contain them as `mon-fri 09:00-18:00; sat 10:00-14:00`. Other a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -163,13 +163,18 @@ def by_day(text: str | None) -> dict[str, str]:
     return {day: ", ".join(f"{clock_of(opens)}-{clock_of(closes)}" for opens, closes in spans[day]) for day in DAYS}
 
 
+def runs(text: str, names: Sequence[str], to: str) -> list[tuple[str, str]]:
+    """Return each run of days with the same hours, such as `Monday to Friday`, with the hours. A closed run has an empty text."""
+    rows = []
+    for hours, days in groupby(zip(names, by_day(text).values(), strict=True), key=lambda day: day[1]):
+        (first, _), *others = days
+        rows.append((f"{first}{to}{others[-1][0]}" if others else first, hours))
+    return rows
+
+
 def in_words(text: str, language: str) -> str:
     """Return normalised opening hours as people write them: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
-    rules = []
-    for hours, days in groupby(zip(times.DAYS[language], by_day(text).values(), strict=True), key=lambda day: day[1]):
-        (first, _), *others = days
-        rules += [f"{first}{f'-{others[-1][0]}' if others else ''} {hours.replace(', ', ' / ')}"] if hours else []
-    return ", ".join(rules)
+    return ", ".join(f"{days} {hours.replace(', ', ' / ')}" for days, hours in runs(text, times.DAYS[language], "-") if hours)
 
 
 def clock_of(minutes: int) -> str:

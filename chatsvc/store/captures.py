@@ -244,7 +244,12 @@ def change_request(connection: Connection, request_id: str, accounts: Accounts, 
     return True
 
 
-set_request = writes(change_request)
+@writes
+def set_request(
+    connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int, by: str = ""
+) -> Request | None:
+    """Change a request as `change_request` does. Return the changed request, or None if there is no such request."""
+    return state_of(connection, request_id).request if change_request(connection, request_id, accounts, change, now, by) else None
 
 
 def settle_missed(connection: Connection, number: int) -> None:

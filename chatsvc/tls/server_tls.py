@@ -56,8 +56,9 @@ class ServerTls:
         self._proofs = {name: _from_pem(pem) for name, pem in proofs.items()}
         for context in self._proofs.values():
             context.set_alpn_protocols([ACME_TLS])
-        # The authority and a client name the same host: only the offered protocol tells them apart, and before the certificate is
-        # selected only this hook knows it. It costs each handshake a little, so it is set while challenges are pending.
+        # The authority and a client name the same host: only the offered protocol tells them apart. The ssl module has no public way to
+        # it: sni_callback gets the name alone, and selected_alpn_protocol() is known only after the certificate was selected. This hook
+        # costs each handshake a little, so it is set while challenges are pending.
         self.context._msg_callback = self._watch_client_hello if proofs else None  # type: ignore[attr-defined]  # noqa: SLF001
 
     def _watch_client_hello(self, _: object, direction: str, _version: object, _content: object, message: int, data: bytes) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from chatsvc import timezones
@@ -229,11 +229,7 @@ def hours_in_words(text: str) -> str:
     """Return opening hours day by day: "Monday to Friday 09:00-18:00; Saturday 10:00-14:00; Sunday closed"."""
     if not hours.week_of(text):
         return text.strip()
-    parts = []
-    for spans, run in groupby(zip(_DAYS, opening_hours.by_day(text).values(), strict=True), lambda day: day[1]):
-        (first, _), *others = run
-        parts.append(f"{first}{f' to {others[-1][0]}' if others else ''} {spans or 'closed'}")
-    return "; ".join(parts)
+    return "; ".join(f"{days} {spans or 'closed'}" for days, spans in opening_hours.runs(text, _DAYS, " to "))
 
 
 def status(bot: Bot, now: datetime) -> str | None:

@@ -83,9 +83,10 @@ async def set_request(
         if status != "pending" or not (item.appointment.status == "pending" or item.request.open_change):
             await set_appointment(services, caller, appointment=item.appointment.id, status=status)
     by = caller.actor.name or ""
-    if not await stored_captures.set_request(services.db, request, caller.scope.accounts, change, services.clock(), by):
+    changed = await stored_captures.set_request(services.db, request, caller.scope.accounts, change, services.clock(), by)
+    if changed is None:
         raise refusals.request_not_found(request=request)
-    return (await find(services, caller, record=request)).request
+    return changed
 
 
 async def decide(
