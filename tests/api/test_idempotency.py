@@ -6,12 +6,14 @@ import json
 import pytest
 
 from chatsvc.app import App
+from chatsvc.config import Config
 from chatsvc.services.accounts import accounts, bots, keys
 from chatsvc.services.messages.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, bot_of, failing
+from tests.postgres import store_of_test
 
 DAY = 86_400_000
 KEY = {"Idempotency-Key": "order-17"}
@@ -70,6 +72,16 @@ async def test_the_replay_comes_also_after_the_bot_went_off_or_the_quota_ended(
     engine.script = failing("timeout")
     assert (await caller.send(headers=KEY)).body == first.body
     assert (await caller.send()).status == 409
+
+
+async def test_the_replay_comes_also_after_a_restart(app: App, caller: Caller, config: Config, clock: FakeClock) -> None:
+    first, engine = await caller.send(headers=KEY), ScriptedEngine()
+    await app.stop()
+    async with App(config, clock, store=store_of_test()) as again:
+        again.services.engines["anthropic"] = engine
+        caller.base_url = f"{again.url}/api/v2"
+        assert (await caller.send(headers=KEY)).body == first.body
+        assert (engine.turns, await _used(caller)) == ([], 1)
 
 
 async def test_those_who_come_while_it_is_answered_share_the_one_answer(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:

@@ -168,10 +168,11 @@ def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(folders: Place
     assert "Permission denied" in refused(run_anew("-c", site.config, "account", "list", cwd=site.folder, before=become_nobody))
 
 
-def test_init_gives_what_it_makes_to_the_owner_of_its_folder(folders: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_named", [True, False])
+def test_init_gives_what_it_makes_to_the_owner_of_its_folder(folders: Place, monkeypatch: pytest.MonkeyPatch, is_named: bool) -> None:
     for_everybody(monkeypatch)
     os.chown(folders.theirs, NOBODY, NOBODY)
-    done = run_anew("init", folders.theirs, cwd=folders.theirs)
+    done = run_anew("init", *([folders.theirs] if is_named else []), cwd=folders.theirs)
     assert (done.status, "API key" in done.out) == (0, True), done
     assert {path.lstat().st_uid for path in folders.theirs.rglob("*")} == {NOBODY}
     assert (folders.theirs / "config.yaml").stat().st_mode & 0o777 == 0o600
