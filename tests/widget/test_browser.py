@@ -202,6 +202,13 @@ async def test_a_button_calls_a_person_or_asks_to_be_called_back(page: Page, sit
     assert not await wishes.first.is_visible()
 
 
+async def test_a_click_on_the_button_in_the_corner_opens_it(page: Page, site: HostSite) -> None:
+    await page.goto(site.url)
+    await until(page, f"{LAUNCHER}.shadowRoot === null && {LAUNCHER}.tagName === 'DIV'")
+    await page.mouse.click(1000 - 48, 800 - 48)  # no selector leads into a closed shadow root
+    await (await (await frame_of(page, site.bot)).frame_element()).wait_for_element_state("visible")
+
+
 async def test_escape_closes_it_and_gives_the_focus_back(page: Page, site: HostSite) -> None:
     frame = await opened(page, site)
     await until(frame, "document.activeElement.tagName === 'TEXTAREA'")
