@@ -152,7 +152,7 @@ class Postgres:
 
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """Connect as the superuser; each statement is a transaction."""
-        return psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname=database, autocommit=True, connect_timeout=2)
+        return psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname=database, autocommit=True, connect_timeout=20)
 
     def administer(self, statement: str) -> None:
         self.run_in("postgres", statement)

@@ -1,10 +1,7 @@
 """Fallback to a bot's knowledge where its model fails. The origin stored with each reply."""
 
-from dataclasses import replace
-
 import pytest
 
-from chatsvc.config import Config
 from chatsvc.control import rendering
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Evidence, Reply
@@ -12,18 +9,13 @@ from chatsvc.services.accounts import bots
 from chatsvc.services.conversations import conversations, erasure
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
+from chatsvc.services.messages import messages
 from tests.api.test_transfer import taken_out
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine, failing
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\n\nFrom nine to six.\n\n## Do you repair bicycles?\n\nYes, all makes.\n"
 ASKED = "when are you open"
-
-
-@pytest.fixture
-def config(config: Config) -> Config:
-    """The configuration with a deadline of two seconds."""
-    return replace(config, anthropic=replace(config.anthropic, timeout_s=2.0))
 
 
 @pytest.fixture
@@ -48,7 +40,10 @@ async def test_where_the_model_fails_the_knowledge_answers(desk: Caller, engine:
     assert (await desk.send(ASKED, "v")).json["reason"] == "overloaded"
 
 
-async def test_a_model_that_never_answers_leaves_time_for_the_knowledge(desk: Caller, engine: ScriptedEngine) -> None:
+async def test_a_model_that_never_answers_leaves_time_for_the_knowledge(
+    desk: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "FALLBACK_S", desk.app.config.anthropic.timeout_s - 1)
     engine.delay_s = 60
     answer = await desk.send(ASKED, "v")
     assert (answer.status, answer.json["data"]["reply"]) == (200, "From nine to six.")

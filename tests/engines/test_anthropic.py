@@ -327,7 +327,7 @@ async def test_the_deadline_is_in_all_and_not_for_each_read(server: ModelServer,
     server.always = step
     began = time.monotonic()
     assert (await failure(engine, replace(TURN, timeout_s=0.4))).reason == "timeout"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("left", [0.0, -1.0])
@@ -350,8 +350,8 @@ async def test_retries_lie_within_the_deadline(server: ModelServer, make: Make) 
     server.always = fails(500, headers={"retry-after": "0"})
     server.script.extend([fails(500, headers={"retry-after": "0.01"})] * 3 + [hangs()])
     began = time.monotonic()
-    assert (await failure(engine, replace(TURN, timeout_s=0.5))).reason == "timeout"
-    assert time.monotonic() - began < 10
+    assert (await failure(engine, replace(TURN, timeout_s=2.0))).reason == "timeout"
+    assert time.monotonic() - began < 15
     assert len(server.seen) == 4
 
 
@@ -571,7 +571,7 @@ def run(script: str, **env: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), **env},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
 

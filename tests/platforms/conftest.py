@@ -91,7 +91,7 @@ class Visitor:
 
 
 async def begun(engine: ScriptedEngine, turns: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(engine.turns) < turns:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
 

@@ -55,7 +55,7 @@ class Chat(Visitor):
 
     async def until_error(self, error: str) -> None:
         """Wait until the last message to the visitor has an error."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while (await self.deliveries())[-1][2] != error:  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.01)
 

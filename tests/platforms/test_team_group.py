@@ -339,7 +339,7 @@ async def test_doctor_names_a_token_that_another_program_polls(
         return result.team_fault
 
     async def until_noted(fault: str | None) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await noted() != fault:  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.05)
 

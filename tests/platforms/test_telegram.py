@@ -54,7 +54,7 @@ async def thread(caller: Caller, chat: int = 7) -> Any:
 
 
 async def until_fault(caller: Caller, fault: str | None) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while (await listed(caller)).fault != fault:  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
 

@@ -74,7 +74,7 @@ async def test_a_bot_has_two_turns_at_once_and_delays_no_other_bot(make_caller: 
 
     engine.reply = reply  # type: ignore[method-assign]
     settling = asyncio.create_task(channel_answers.settle_all(slow.app.services))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while len(engine.turns) < 5:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
     assert {turn.bot.id for turn in engine.turns} == {quick.bot}

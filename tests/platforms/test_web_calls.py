@@ -84,7 +84,7 @@ async def frame(caller: Caller) -> Frame:
 async def held(frame: Frame, last: str, more: str = "") -> asyncio.Task[tuple[int, Any]]:
     """Begin a read behind a message, and wait until it is held."""
     read = asyncio.create_task(frame.read(f"after={last}&wait=1&known=bot-0{more}"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not frame.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)
     return read

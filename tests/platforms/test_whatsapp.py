@@ -236,7 +236,7 @@ async def test_an_old_message_is_stored_and_not_answered(phone: Phone, api: Grap
 async def test_while_paused_messages_are_stored_and_not_answered(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
     await phone.act("channel.pause", channel="whatsapp")
     await phone.say("anybody?")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await rows(phone.caller, "SELECT count(*) FROM messages WHERE pending = 1"):  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
     assert [(message.role, message.content) for message in await phone.messages()] == [("user", "anybody?")]
@@ -748,7 +748,7 @@ async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone
     with monkeypatch.context() as patched:
         patched.setattr(platforms, "address", unavailable)
         await phone.say("one")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while [message.error for message in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
                 await asyncio.sleep(0.01)
     await phone.until("sent")

@@ -11,7 +11,7 @@ class Watched:
     def __init__(self) -> None:
         self.changed = asyncio.Event()
 
-    async def until(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
         """Wait until a condition holds; it is looked at whenever something has come."""
         async with asyncio.timeout(timeout_s):
             while not condition():

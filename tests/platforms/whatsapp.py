@@ -47,7 +47,7 @@ class Phone:
 
     async def until(self, *states: str | None) -> list[tuple[str, str | None, str | None]]:
         """Wait until what was written to the visitor has these delivery states. Returns text, state and error."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 replies = [
                     (message.content, message.delivery, message.error) for message in await self.messages() if message.role != "user"

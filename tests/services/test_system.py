@@ -89,9 +89,9 @@ async def test_an_examination_that_hangs_ends_in_time_with_what_it_found(app: Ap
 
     def hangs(*_: object) -> Iterator[Finding]:
         yield Finding.warning("configuration", "configuration_absent")
-        blocked.wait(5)
+        blocked.wait(20)
 
-    monkeypatch.setattr(doctor, "LIMIT_S", 0.05)
+    monkeypatch.setattr(doctor, "LIMIT_S", 1.0)
     monkeypatch.setattr(doctor, "examine", hangs)
     examination = await done(app, "doctor.run")
     blocked.set()
@@ -151,7 +151,7 @@ async def test_the_metrics_sum_up_requests_and_replies(app: App, caller: Caller,
     summary = await done(app, "metrics.show")
     assert summary.requests == {2: 3, 4: 1}
     assert (summary.messages, summary.replies, summary.started_at) == (3, {"ok": 3}, clock.now)
-    assert 0 < summary.median_s <= summary.slow_s < 5
+    assert 0 < summary.median_s <= summary.slow_s
     assert (summary.outstanding.pending, summary.deliveries) == (0, {"delivered": 0})
 
 

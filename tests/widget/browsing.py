@@ -84,12 +84,12 @@ async def log_of(frame: Frame | Page) -> list[str]:
     return await frame.locator("[role=log] .said").all_inner_texts()
 
 
-async def until(frame: Frame | Page, expression: str, timeout_s: float = 10) -> None:
+async def until(frame: Frame | Page, expression: str, timeout_s: float = 30) -> None:
     """Wait until an expression is true; the pages' policies forbid playwright's own way of waiting."""
     async with asyncio.timeout(timeout_s):
         while not await frame.evaluate(expression):  # noqa: ASYNC110  # a page has no event for it
             await asyncio.sleep(0.05)
 
 
-async def sees(frame: Frame | Page, text: str, timeout_s: float = 10) -> None:
+async def sees(frame: Frame | Page, text: str, timeout_s: float = 30) -> None:
     await frame.locator("[role=log] .said", has_text=text).first.wait_for(timeout=timeout_s * 1000)

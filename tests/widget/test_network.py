@@ -142,7 +142,7 @@ async def test_many_tabs_share_one_held_request_and_all_see_every_message(
         await sees(tab, "echo: hello to all tabs", 20)
     (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     waiters, visitor = caller.app.services.events._waiters, (caller.bot, "web", listed.user_id)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while visitor not in waiters:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.05)
     assert len(waiters[visitor]) == 1
