@@ -19,6 +19,7 @@ import pytest
 from chatsvc.control import client
 from chatsvc.tls.certificates import self_signed
 from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, run, start, together
+from tests.tables import rows
 
 FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
 
@@ -219,75 +220,25 @@ def test_a_socket_that_a_killed_service_left_behind_is_in_nobodys_way(fresh: Sit
     assert not (fresh.data / "control.sock").exists()
 
 
-READ = b'{"name": "a.md", "entries": [%s], "synonyms": []}'
-
-
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on_and_ends_in_time(fresh: Site) -> None:
     account = fresh.account()
-    bot = fresh.bot(account).encode()
+    bot = fresh.bot(account)
     with fresh.serve() as serving:
-        for operation, raw, packing, status, code in (
-            ("account.list", b"nonsense", "", client.FAULTY, "request_unreadable"),
-            ("account.list", b"[]", "", client.FAULTY, "request_unreadable"),
-            ("account.list", b"[" * 100_000, "", client.FAULTY, "request_unreadable"),
-            ("account.list", b"", "", client.FAULTY, "request_unreadable"),
-            ("account.list", b"hello", "gzip", client.FAULTY, "request_unreadable"),
-            ("account.list", b'{"nonsense": 1}', "", client.REFUSED, "operation_unknown"),
-            ("account.create", b'{"name": 5}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.list", b'{"limit": true}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("knowledge.search", b'{"bot": "x", "questions": ["a", 5]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.show", b'{"bot": ["x"]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.list", b'{"limit": 9223372036854775808}', "", client.REFUSED, "number_out_of_range"),
-            (
-                "account.set",
-                b'{"account": "%s", "credits": 9223372036854775808}' % account.encode(),
-                "",
-                client.REFUSED,
-                "number_out_of_range",
-            ),
-            ("webhook.events", b'{"bot": "x", "after": 9223372036854775808}', "", client.REFUSED, "number_out_of_range"),
-            ("bot.set", b'{"bot": "%s", "hand_off_wait": 9223372036854775808}' % bot, "", client.REFUSED, "minutes_out_of_range"),
-            ("account.list", b'{"limit": 0}', "", client.REFUSED, "count_out_of_range"),
-            ("conversation.show", b'{"conversation": "x", "message_limit": -1}', "", client.REFUSED, "count_out_of_range"),
-            ("conversation.list", b'{"nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
-            ("request.set", b'{"request": "x", "nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
-            ("appointment.set", b'{"appointment": "x", "nonsense": "x"}', "", client.REFUSED, "operation_unknown"),
-            ("bot.create", b'{"name": "x", "nonsense": "x"}', "", client.REFUSED, "argument_unknown"),
-            ("bot.create", b'{"name": "x", "sites": []}', "", client.REFUSED, "argument_unknown"),
-            ("bot.create", b'{"name": "x", "created_at": "x"}', "", client.REFUSED, "argument_unknown"),
-            ("bot.set", b'{"bot": "%s", "nonsense": "x"}' % bot, "", client.REFUSED, "argument_unknown"),
-            ("bot.set", b'{"bot": "%s", "monthly_limit": 5}' % bot, "", client.REFUSED, "argument_unknown"),
-            ("channel.set", b'{"bot": "%s", "channel": "web", "nonsense": "x"}' % bot, "", client.REFUSED, "channel_setting_unfitting"),
-            ("knowledge.add", b'{"bot": "x", "files": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("knowledge.add", b'{"bot": "%s", "files": [{"name": "a.md"}]}' % bot, "", client.REFUSED, "argument_of_wrong_type"),
-            ("knowledge.add", b'{"bot": "%s", "files": [%s]}' % (bot, READ % b'["x"]'), "", client.REFUSED, "argument_of_wrong_type"),
-            ("knowledge.preview", b'{"bot": "%s", "files": [%s]}' % (bot, READ % b"5"), "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.sync", b'{"files": [{"file": "a", "text": "", "knowledge": [{}]}]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.import_put", b'{"account": "x", "records": [[1]]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.import_put", b'{"account": "x", "records": [[{}, []]]}', "", client.REFUSED, "import_kind_unknown"),
-            ("conversation.export", b'{"after": [5]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("conversation.export", b'{"after": ["", "", "", 0, 9007199254740992]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.export", b'{"account": "%s", "after": []}' % account.encode(), "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.export", b'{"account": "%s", "after": ["x", [], {}]}' % account.encode(), "", client.REFUSED, "position_invalid"),
-            ("master_key.rotate", b'{"key": "no key"}', "", client.REFUSED, "master_key_invalid"),
-            ("bot.set", b'{"bot": "x", "greeting": 5}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.set", b'{"bot": "x", "hand_off": "yes"}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.set", b'{"bot": "x", "hours": {"mon": 9}}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.set", b'{"bot": "x", "texts": {"thanks": {"tr": 5}}}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("bot.set", b'{"bot": "x", "forms": [1]}', "", client.REFUSED, "argument_of_wrong_type"),
-            ("account.create", b'{"name": "\\ud800"}', "", client.FAULTY, "argument_not_unicode"),
-            ("account.create", b'{"name": "\xed\xa0\x80"}', "", client.FAULTY, "argument_not_unicode"),
-            ("account.create", b'{"\\udfff": "x"}', "", client.FAULTY, "argument_not_unicode"),
-            ("account.%ED%A0%80", b"{}", "", client.REFUSED, "operation_unknown"),
-            ("account.destroy", b"{}", "", client.REFUSED, "operation_unknown"),
-            ("session.create", b"{}", "", client.REFUSED, "operation_unknown"),  # those on a session are the dashboard's
-            ("bot.set", b'{"bot": "x", "active = 0, name": "1"}', "", client.REFUSED, "bot_not_found"),
-        ):
+        nonsense = [
+            ("account.list", b"[" * 100_000, "", "request_unreadable"),
+            ("account.list", b"", "", "request_unreadable"),
+            ("account.list", b"hello", "gzip", "request_unreadable"),
+            ("account.create", b'{"name": "\xed\xa0\x80"}', "", "argument_not_unicode"),
+        ]
+        for operation, text, code in rows("cli/nonsense"):
+            nonsense.append((operation, text.replace("{bot}", bot).replace("{account}", account).encode(), "", code))
+        for operation, raw, packing, code in nonsense:
             service = client.connect(fresh.data)
             assert service is not None
             service.request("POST", f"/operations/{operation}", raw, {"Content-Encoding": packing} if packing else {})
             answer = service.getresponse()
-            assert (answer.status, json.loads(answer.read())["code"]) == (status, code)
+            status = client.FAULTY if code in ("request_unreadable", "argument_not_unicode") else client.REFUSED
+            assert (answer.status, json.loads(answer.read())["code"]) == (status, code), (operation, raw[:200])
             service.close()
         assert '"level": "error"' not in fresh.log.read_text()
         for head in (b"\xff" * 8, b"GET / nonsense with a secret"):
