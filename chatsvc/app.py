@@ -208,7 +208,7 @@ class App:
         if listen is None:
             return
 
-        from chatsvc.metrics.collector import Exposition, MetricsListener
+        from chatsvc.metrics import Exposition, MetricsListener
 
         listener = await MetricsListener.open(Exposition(self.services), *listen)
         self._undo.append(listener.close)

@@ -16,7 +16,7 @@ import click
 from chatsvc import config
 from chatsvc.cli.main import COMMANDS, chatsvc
 from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES, RETRYABLE_REASONS
-from chatsvc.metrics.collector import FAMILIES
+from chatsvc.metrics import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 HELP = ROOT / "chatsvc" / "help"

@@ -18,7 +18,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.models import Bot
 from chatsvc.domain.plans import Tier
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.operations import shared_services
 from tests.browsers import tool
 from tests.cli.forked import COVERAGE, forks, read_one_root_certificate, started
@@ -260,7 +260,7 @@ async def new_caller(app: App, session: ClientSession, plan: str = "enterprise",
     if changes:
         await accounts.change(app.services, ADMIN, account=account, **changes)
     bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model=model)).id if plan != "none" else ""
-    key = (await keys.create(app.services, ADMIN, account=account)).secret
+    key = (await accounts.create_key(app.services, ADMIN, account=account)).secret
     return Caller(app, session, account, bot, key)
 
 

@@ -9,7 +9,7 @@ from chatsvc.doctor import Finding
 CHATSVC = Path(__file__).parents[1] / "chatsvc"
 FILES = (
     *(CHATSVC / "doctor").glob("*.py"),
-    *(CHATSVC / name for name in ("platforms/telegram/team_check.py", "services/operations/doctor.py", "cli/doctor.py")),
+    *(CHATSVC / name for name in ("platforms/telegram/team.py", "services/operations/doctor.py", "cli/doctor.py")),
 )
 
 

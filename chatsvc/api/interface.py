@@ -20,8 +20,7 @@ from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import messages
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.faults import BodyBroken, BodyTimeout, BodyTooLarge, HttpFault
-from chatsvc.web.requests import INFO, read_body
+from chatsvc.web.requests import INFO, BodyBroken, BodyTimeout, BodyTooLarge, HttpFault, read_body
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -15,9 +15,8 @@ from chatsvc.services.conversations import calendar
 from chatsvc.services.operations import system
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import INFO
+from chatsvc.web.requests import INFO, HttpFault
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from chatsvc.cli.files import AT_ONCE, decoded
 from chatsvc.domain import refusals
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
+from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 from chatsvc.local_user import open_own
 from chatsvc.services.accounts.bot_file_reader import BotFileFault, BotFileReader
 

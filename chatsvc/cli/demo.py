@@ -24,8 +24,8 @@ from chatsvc.cli.output import echo
 from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.escaping import to_json
+from chatsvc.domain.keys import user_id_of
 from chatsvc.domain.times import DAY_MS, now_ms
-from chatsvc.domain.visitor_tokens import user_id_of
 from chatsvc.local_user import caller_of
 from chatsvc.services import administration
 from chatsvc.services.knowledge import file_reading

@@ -68,11 +68,11 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 def _service(config: Config) -> Iterator[Finding]:
     """Check the service through its control socket. If no service runs, check whether one could listen."""
     from chatsvc.control import client
-    from chatsvc.doctor import Finding, network
+    from chatsvc.doctor import Finding, servers
 
     service = client.connect(config.data_dir, timeout_s=ANSWER_S)
     if service is None:
-        yield from network.stopped(config)
+        yield from servers.stopped(config)
         return
     try:
         egress = client.ask(service, "egress.show", {})
@@ -83,7 +83,7 @@ def _service(config: Config) -> Iterator[Finding]:
         yield Finding.warning("service", "service_unwilling", reason=str(refusal))
         return
     connections = egress["opened" if egress["allowed"] else "refused"]
-    yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])
+    yield from servers.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])
 
 
 ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what is listened on, not what is listened to

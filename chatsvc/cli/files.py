@@ -118,8 +118,7 @@ def read_text(path: Path) -> str:
 
 
 def decoded(name: str, data: bytes) -> str:
-    from chatsvc.domain.knowledge_files.decoding import decode
-    from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
+    from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, decode
 
     try:
         return decode(name, data)
@@ -129,7 +128,7 @@ def decoded(name: str, data: bytes) -> str:
 
 def _bytes_of(path: Path) -> bytes:
     """Read at most one byte more than allowed, since the file may be an endless device."""
-    from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
+    from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 
     with open_input(path) as file:
         return file.read(MAX_BYTES + 1)

@@ -171,7 +171,7 @@ def usage(ctx: click.Context, account: str | None, days: int, quality: bool, bot
 
 @command(None, "licenses", *options(full=bool))
 def licenses(full: bool, as_json: bool) -> None:
-    from chatsvc.services.operations.licenses import installed
+    from chatsvc.services.operations.system import installed
 
     packages = [{**package._asdict(), "license": package.license or "see its text"} for package in installed()]
     if as_json:

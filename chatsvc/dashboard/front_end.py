@@ -21,9 +21,8 @@ from chatsvc.services import administration
 from chatsvc.services.services import Services
 from chatsvc.services.team import sessions
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import complete_static, word_faults
-from chatsvc.web.requests import INFO, is_same_origin
+from chatsvc.web.requests import INFO, HttpFault, is_same_origin
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
-from chatsvc.domain.knowledge_files import READERS, decoding, kind_of
+from chatsvc.domain.knowledge_files import READERS, kind_of, parsed
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, single_fault
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Par
     if (library := _library(kind)) is not None:
         return library.read(name, data, language)  # type: ignore[no-any-return]
     if kind in READERS:
-        return READERS[kind](decoding.decode_any(name, data), language, name)
+        return READERS[kind](parsed.decode_any(name, data), language, name)
     facts: dict[str, Any] = {"ending": kind} if kind else {}
     raise single_fault(name, "ending_unknown" if kind else "ending_missing", known=[*READERS, *_LIBRARIES], **facts)
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from chatsvc.domain.knowledge_files import documents
-from chatsvc.domain.knowledge_files.decoding import decode_any
-from chatsvc.domain.knowledge_files.parsed import Gathering, Parsed, is_language, one_line
+from chatsvc.domain.knowledge_files.parsed import Gathering, Parsed, decode_any, is_language, one_line
 from chatsvc.file_reader import page_tree
 
 MAX_CHARACTERS = 8_000_000  # of a file; a tag costs more time than a line

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from chatsvc.domain.platforms import TokenQuestion
+from chatsvc.domain.channels import TokenQuestion
 from chatsvc.domain.shapes import as_object, parsed
 from chatsvc.outbound.client import CONNECT_TIMEOUT_S, FAULTS, NOT_OPENED, USER_AGENT, cause_of, exchange, open_session, read, request
 from chatsvc.outbound.egress import Egress, EgressRefused, client_context

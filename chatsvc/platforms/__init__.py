@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from chatsvc.domain.platforms import Platform
+from chatsvc.domain.channels import Platform
 from chatsvc.platforms.telegram import TELEGRAM
 from chatsvc.platforms.whatsapp import WHATSAPP
 

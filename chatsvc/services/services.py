@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from chatsvc.config import Config
     from chatsvc.delivery.webhooks import WebhookQueue
     from chatsvc.domain.addresses import Own
+    from chatsvc.domain.channels import Platform
     from chatsvc.domain.models import ServiceNode
-    from chatsvc.domain.platforms import Platform
     from chatsvc.engines import Engine
     from chatsvc.outbound.website import WebsiteClient
     from chatsvc.services.accounts.account_cache import AccountCache

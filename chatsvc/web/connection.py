@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
-from chatsvc.web.faults import BadRequest, HandlerFailed, HeadTimeout, HttpFault
-from chatsvc.web.requests import leaves_connection
+from chatsvc.web.requests import BadRequest, HandlerFailed, HeadTimeout, HttpFault, leaves_connection
 
 if TYPE_CHECKING:
     from chatsvc.web.server import HttpServer

@@ -17,8 +17,7 @@ from multidict import MultiDict, MultiDictProxy, MultiMapping
 
 from chatsvc.domain import refusals
 from chatsvc.domain.targets import with_https
-from chatsvc.web.faults import BadForm
-from chatsvc.web.requests import BODY_TIMEOUT_S, UNCOUNTED, chunks, read_body
+from chatsvc.web.requests import BODY_TIMEOUT_S, UNCOUNTED, BadForm, chunks, read_body
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"

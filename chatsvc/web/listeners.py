@@ -21,9 +21,9 @@ from chatsvc.outbound.egress import Egress, client_context
 from chatsvc.tls.server_tls import CertificateFiles, ServerTls
 from chatsvc.web.client_address import ClientAddresses
 from chatsvc.web.connection import LINGER_S
-from chatsvc.web.faults import HttpFault
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import HttpFault
 from chatsvc.web.server import HttpServer, Refuse
 
 BACKLOG = 1024

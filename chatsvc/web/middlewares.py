@@ -12,8 +12,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from chatsvc.log import ACCESS
 from chatsvc.services.services import Services
-from chatsvc.web.faults import HandlerFailed, HttpFault
-from chatsvc.web.requests import INFO
+from chatsvc.web.requests import INFO, HandlerFailed, HttpFault
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Requests: additional data of each, whether a page of this service sent it, and its body within limits of size and time."""
+"""Requests: data, origin and body of each, and the protocol faults, which each front end converts to a response of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from aiohttp import HttpVersion11, web
 
 from chatsvc.web import limits
-from chatsvc.web.faults import BodiesOverload, BodyBroken, BodyTimeout, BodyTooLarge, HttpFault, TooManyRequests
 
 if TYPE_CHECKING:
     from chatsvc.web.connection import HttpConnection
@@ -19,6 +18,62 @@ UNMATCHED = "other"
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
 BODY_TIMEOUT_S = 10.0
 UNCOUNTED = 32 * 1024  # bytes of each body that nobody counts: its connection may hold as much of a head
+
+
+class HttpFault(Exception):
+    """Base of all protocol faults."""
+
+    status = 400
+
+
+class BadRequest(HttpFault):
+    """The bytes are not an HTTP/1.1 request, or the head exceeds its limits."""
+
+
+class HeadTimeout(HttpFault):
+    """The head did not arrive before its deadline."""
+
+    status = 408
+
+
+class BodyBroken(HttpFault):
+    """The body ended early, or its chunked framing is invalid."""
+
+
+class BodyTimeout(HttpFault):
+    """The body did not arrive before its deadline."""
+
+    status = 408
+
+
+class BodyTooLarge(HttpFault):
+    """The body exceeds the limit of its route."""
+
+    status = 413
+
+
+class BadForm(HttpFault):
+    """The body is not a form of its declared type, or exceeds a limit of forms."""
+
+    status = 422
+
+
+class TooManyRequests(HttpFault):
+    """An address has too many unauthenticated requests in flight."""
+
+    status = 503
+
+
+class BodiesOverload(HttpFault):
+    """The bodies of all unknown senders together exceed the memory reserved for them."""
+
+    status = 503
+
+
+class HandlerFailed(HttpFault):
+    """The handler raised an unexpected exception; it is logged with its traceback."""
+
+    status = 500
 
 
 @dataclass(eq=False)

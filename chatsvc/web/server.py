@@ -13,9 +13,8 @@ from aiohttp import HttpVersion10, HttpVersion11, web
 from chatsvc.log import request_id as logged_request_id
 from chatsvc.web.client_address import ClientAddresses, share_of
 from chatsvc.web.connection import HttpConnection
-from chatsvc.web.faults import BadRequest, HttpFault
 from chatsvc.web.limits import ConnectionLimits
-from chatsvc.web.requests import INFO, RequestInfo
+from chatsvc.web.requests import INFO, BadRequest, HttpFault, RequestInfo
 
 log = logging.getLogger(__name__)
 

@@ -14,15 +14,13 @@ from aiohttp.web import Request, Response
 from chatsvc.domain import rich_text, times
 from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.folding import is_storable
+from chatsvc.domain.keys import SITE, VISITOR, user_id_of
 from chatsvc.domain.models import Message
-from chatsvc.domain.outgoing import without_choices
-from chatsvc.domain.rich_text import Span
+from chatsvc.domain.rich_text import Span, without_choices
 from chatsvc.domain.shapes import parsed
-from chatsvc.domain.visitor_tokens import SITE, VISITOR, user_id_of
 from chatsvc.services.messages.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews
 from chatsvc.web.client_address import share_of
-from chatsvc.web.faults import BodyTooLarge
-from chatsvc.web.requests import INFO, read_body
+from chatsvc.web.requests import INFO, BodyTooLarge, read_body
 
 MOST_BODY = 32_768
 BODY_S = 10.0

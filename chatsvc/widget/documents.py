@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from aiohttp.web import Request, Response
 
-from chatsvc.domain import rich_text, visitor_tokens
+from chatsvc.domain import keys, rich_text
 from chatsvc.domain.channels import DEFAULT_COLOR, THEMES, is_color, is_dark, origin_of
 from chatsvc.domain.folding import primary
-from chatsvc.domain.visitor_tokens import SITE
+from chatsvc.domain.keys import SITE
 from chatsvc.services.messages import web_visits
 from chatsvc.services.messages.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 from chatsvc.web.middlewares import static_url
@@ -226,7 +226,7 @@ async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Res
 
 
 def _digest(widget: Widget, request: Request) -> bytes:
-    parts = visitor_tokens.read(widget.key, visitor_tokens.MAIL, request.match_info["token"])
+    parts = keys.read_token(widget.key, keys.MAIL, request.match_info["token"])
     if parts is None:
         raise CallRefused(404, "not_found")
     return bytes.fromhex(parts[0])

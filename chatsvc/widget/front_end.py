@@ -13,9 +13,8 @@ from chatsvc.services.messages.web_visits import WebVisits, Widget
 from chatsvc.services.services import Services
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web.client_address import share_of
-from chatsvc.web.faults import HttpFault
 from chatsvc.web.middlewares import complete_static, word_faults
-from chatsvc.web.requests import INFO, is_same_origin, names_own_origin
+from chatsvc.web.requests import INFO, HttpFault, is_same_origin, names_own_origin
 from chatsvc.widget import calls, documents
 from chatsvc.widget.calls import CallRefused
 

@@ -9,7 +9,7 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -87,7 +87,7 @@ async def test_two_bots_and_two_keys_share_the_allowance_of_their_account(
     app: App, make_caller: MakeCaller, engine: ScriptedEngine
 ) -> None:
     caller = await make_caller(messages_limit=10)
-    other = Caller(app, caller.session, caller.account, "", (await keys.create(app.services, ADMIN, account=caller.account)).secret)
+    other = Caller(app, caller.session, caller.account, "", (await accounts.create_key(app.services, ADMIN, account=caller.account)).secret)
     other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     engine.delay_s = 0.003
     answers = await asyncio.gather(*(sender.send() for sender in (caller, other) * 20))

@@ -7,7 +7,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.conversations import erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.store import erasure as stored
 from tests.api.support import execute
 from tests.conftest import Caller
@@ -32,11 +32,11 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
     for message in (SAID, "Teşekkürler, görüşmek üzere"):
         assert (await caller.send(message, "v", headers={"Idempotency-Key": str(len(message))})).status == 200
     assert readable(config, "Selin", "üzere")
-    erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    erased = await conversations.erase(caller.app.services, ADMIN, user_id="v")
     gone = {"conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4}
     assert (erased.user_id, erased.erased) == ("v", stored.Erased(**gone))
     assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
-    assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased == stored.Erased()
+    assert (await conversations.erase(caller.app.services, ADMIN, user_id="v")).erased == stored.Erased()
 
 
 async def test_what_was_shown_before_is_not_shown_again_and_usage_and_allowance_stay(caller: Caller) -> None:
@@ -45,7 +45,7 @@ async def test_what_was_shown_before_is_not_shown_again_and_usage_and_allowance_
     before = [conversation["id"] for conversation in (await caller.get("/conversations")).json["data"] if conversation["user_id"] == "v"]
     assert (await caller.get(f"/conversations/{before[0]}")).status == 200
     used = (await caller.get("/analytics")).json["data"]
-    await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    await conversations.erase(caller.app.services, ADMIN, user_id="v")
     assert (await caller.get("/analytics")).json["data"] == used
     assert used["usage"]["total_messages"] == used["account"]["messages_used"] == 2
     listed = (await caller.get("/conversations")).json
@@ -56,7 +56,7 @@ async def test_what_was_shown_before_is_not_shown_again_and_usage_and_allowance_
 
 async def test_an_answer_under_way_is_waited_for_and_goes_as_well(caller: Caller, engine: ScriptedEngine) -> None:
     sending = await engine.hold(caller.send("my first words", "v"))
-    erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
+    erasing = asyncio.create_task(conversations.erase(caller.app.services, ADMIN, user_id="v"))
     await asyncio.sleep(0.05)
     assert not erasing.done()
     engine.release()
@@ -69,14 +69,14 @@ async def test_where_an_answer_takes_too_long_nothing_is_erased_and_that_is_said
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await caller.send("hello", "v")
-    monkeypatch.setattr(erasure, "WAIT_S", 0.05 - caller.app.config.anthropic.timeout_s)
+    monkeypatch.setattr(conversations, "ERASE_WAIT_S", 0.05 - caller.app.config.anthropic.timeout_s)
     sending = await engine.hold(caller.send("again", "v"))
     with pytest.raises(Refused, match="visitor_busy"):
-        await erasure.erase(caller.app.services, ADMIN, user_id="v")
+        await conversations.erase(caller.app.services, ADMIN, user_id="v")
     assert await execute(caller.app, "SELECT count(*) FROM messages") == [(2,)]
     engine.release()
     assert (await sending).status == 200
-    assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased.messages == 4
+    assert (await conversations.erase(caller.app.services, ADMIN, user_id="v")).erased.messages == 4
 
 
 async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_nothing(
@@ -86,7 +86,7 @@ async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_n
     for i in range(10):
         await caller.send(f"secret {i}", "v")
     turns = caller.app.services.conversation_locks
-    erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
+    erasing = asyncio.create_task(conversations.erase(caller.app.services, ADMIN, user_id="v"))
     # Nobody else is in the visitor's line: it is the erasure that has it.
     while not await turns.locked("v", caller.bot):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
         await asyncio.sleep(0)

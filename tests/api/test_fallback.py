@@ -6,7 +6,7 @@ from chatsvc.control import rendering
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Evidence, Reply
 from chatsvc.services.accounts import bots
-from chatsvc.services.conversations import conversations, erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.services.messages import messages
@@ -77,5 +77,5 @@ async def test_the_origin_of_a_reply_moves_and_goes_with_its_message(desk: Calle
         None,
         '{"entries": [{"id": "k1", "score": 0.75}], "decision": null, "confidence": null}',
     ]
-    await erasure.erase(desk.app.services, ADMIN, user_id="v")
+    await conversations.erase(desk.app.services, ADMIN, user_id="v")
     assert [kind for kind, _ in await taken_out(desk.app.services, desk.account) if kind == "message"] == []

@@ -15,7 +15,7 @@ from chatsvc.domain import keys as key_shapes
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.plans import Plan
 from chatsvc.engines import Reply
-from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import accounts, bots, webhooks
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store.database import Database
 from chatsvc.store.tables import CONVERSATION, TABLES
@@ -182,13 +182,13 @@ async def test_a_key_elsewhere_than_in_the_header_is_no_key(caller: Caller, sess
 
 
 async def _second_key(app: App, caller: Caller, **options: Any) -> tuple[str, dict[str, str]]:
-    new_key = await keys.create(app.services, ADMIN, account=caller.account, **options)
+    new_key = await accounts.create_key(app.services, ADMIN, account=caller.account, **options)
     return new_key.key.id, {"Authorization": f"Bearer {new_key.secret}"}
 
 
 async def test_what_was_accepted_before_its_key_was_revoked_is_answered(app: App, caller: Caller, engine: ScriptedEngine) -> None:
     under_way = await engine.hold(caller.send())
-    await keys.revoke(app.services, ADMIN, key=(await keys.list_all(app.services, ADMIN)).items[0].key.id)
+    await accounts.revoke_key(app.services, ADMIN, key=(await accounts.list_keys(app.services, ADMIN)).items[0].key.id)
     assert (await caller.send()).error == "invalid_api_key"
     engine.release()
     assert (await under_way).status == 200
@@ -209,7 +209,7 @@ async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(app: App, c
     monkeypatch.setattr(stored_accounts, "find_key", slow)
     looking = asyncio.create_task(caller.get("/chatbots", headers=with_second))
     await found.wait()
-    await keys.revoke(app.services, ADMIN, key=key_id)
+    await accounts.revoke_key(app.services, ADMIN, key=key_id)
     go_on.set()
     await looking
     assert (await caller.get("/chatbots", headers=with_second)).error == "invalid_api_key"
@@ -217,7 +217,7 @@ async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(app: App, c
 
 async def test_the_owner_sees_when_a_key_was_last_let_in(app: App, caller: Caller, clock: FakeClock) -> None:
     async def last_use() -> object:
-        (shown,) = (await keys.list_all(app.services, ADMIN, account=caller.account)).items
+        (shown,) = (await accounts.list_keys(app.services, ADMIN, account=caller.account)).items
         return shown.key.last_used_at
 
     assert await last_use() is None
@@ -239,7 +239,7 @@ async def test_a_deleted_account_is_told_to_its_live_keys_and_to_no_other(app: A
     stranger_id, revoked = await _second_key(app, caller)
     _, expired = await _second_key(app, caller, expires="2026-11-20T12:14:29")
     _, unused = await _second_key(app, caller)
-    await keys.revoke(app.services, ADMIN, key=stranger_id)
+    await accounts.revoke_key(app.services, ADMIN, key=stranger_id)
     clock.advance(1)
     assert (await caller.get("/chatbots")).status == 200
     await accounts.delete(app.services, ADMIN, account=caller.account)

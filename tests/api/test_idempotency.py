@@ -7,7 +7,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.messages.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
@@ -190,7 +190,7 @@ async def test_what_is_older_is_removed_in_time(app: App, caller: Caller, clock:
 async def test_the_key_belongs_to_the_account(app: App, caller: Caller, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
     stranger = await make_caller()
     second = Caller(
-        app, caller.session, caller.account, caller.bot, (await keys.create(app.services, ADMIN, account=caller.account)).secret
+        app, caller.session, caller.account, caller.bot, (await accounts.create_key(app.services, ADMIN, account=caller.account)).secret
     )
     first = await caller.send("hello", headers=KEY)
     theirs = await stranger.send("hello", headers=KEY)

@@ -15,7 +15,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts, bots
-from chatsvc.services.conversations import erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.store import exchanges
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
@@ -90,7 +90,7 @@ async def test_words_without_an_answer_are_context_until_one_is_answered_or_the_
     assert await ask() == "so? | one | two"
     engine.script = failing("no_answer")
     assert (await caller.send("three", "v")).status == 502
-    await erasure.erase(app.services, ADMIN, user_id="v")
+    await conversations.erase(app.services, ADMIN, user_id="v")
     assert await ask() == "nothing"
 
 

@@ -12,7 +12,7 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Slot
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots
 from tests.api.support import LIMIT, MINUTE_END, REMAINING, RESET, envelope, fetch, names, out_of_reach, standing
 from tests.conftest import Answer, Caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
@@ -84,7 +84,7 @@ async def test_whoever_waits_as_long_as_told_gets_through(app: App, caller: Call
 
 
 async def test_two_keys_of_one_account_count_separately(app: App, caller: Caller) -> None:
-    secret = (await keys.create(app.services, ADMIN, account=caller.account)).secret
+    secret = (await accounts.create_key(app.services, ADMIN, account=caller.account)).secret
     second = Caller(app, caller.session, caller.account, caller.bot, secret)
     mine, theirs = await asyncio.gather(_at_once(caller, 130), _at_once(second, 125))
     assert _spread(mine) == {200: 120, 429: 10}

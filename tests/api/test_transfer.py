@@ -17,7 +17,7 @@ from chatsvc.domain import profiles, websites
 from chatsvc.domain.models import ChangeOrigin, Exchange
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site, SiteEntry
-from chatsvc.services.accounts import accounts, keys, transfer, webhooks
+from chatsvc.services.accounts import accounts, transfer, webhooks
 from chatsvc.services.conversations import appointments, captures, conversation_team
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.file_reading import read_files
@@ -129,7 +129,7 @@ async def answers(caller: Caller) -> list[Any]:
         (await captures.list_appointments(services, ADMIN, bot=await caller.chatbot())).items,
     ]
     answers += [
-        await keys.list_all(services, ADMIN, account=caller.account),
+        await accounts.list_keys(services, ADMIN, account=caller.account),
         (await webhooks.show(services, ADMIN, bot=await caller.chatbot()))._replace(sealed_key=b""),  # each seals it anew
     ]
     answers += [(await webhooks.attempts(services, ADMIN, bot=await caller.chatbot(), limit=100)).items]
@@ -218,7 +218,7 @@ async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_on
 
 
 async def test_an_export_of_few_rows_a_query_has_all_records_once(moving: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    await keys.create(moving.app.services, ADMIN, account=moving.account)
+    await accounts.create_key(moving.app.services, ADMIN, account=moving.account)
     whole = await taken_out(moving.app.services, moving.account)
     assert len([kind for kind, _ in whole if kind == "day_count"]) > 2
     monkeypatch.setattr(stored, "WINDOW", 1)

@@ -11,7 +11,7 @@ from chatsvc.control import rendering
 from chatsvc.engines import EngineError
 from chatsvc.services.accounts import accounts
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.services.knowledge import knowledge, unanswered
 from chatsvc.services.knowledge.file_reading import read_files
 from chatsvc.store.accounts import sweep
@@ -136,7 +136,7 @@ async def test_neither_names_nor_contact_data_are_kept_and_little_of_a_long_text
         assert "umbrella" in group["question"] or "emsiye" in group["question"]
         (row,) = await execute(caller.app, columns)
         assert not [text for text in gone for column in (*row, group["question"]) if text.lower() in column.lower()], message
-        await erasure.erase(caller.app.services, ADMIN, user_id="v")
+        await conversations.erase(caller.app.services, ADMIN, user_id="v")
 
 
 async def test_what_a_visitor_asked_goes_when_it_is_erased_and_the_others_still_count(
@@ -152,12 +152,12 @@ async def test_what_a_visitor_asked_goes_when_it_is_erased_and_the_others_still_
         await caller.send(message, visitor)
     await caller.send("Grunwald umbrellas!")
     assert {group["question"]: group["count"] for group in await groups(caller)} == {"Grunwald UMBRELLAS?": 4, "a Zanzibar parasol": 1}
-    erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    erased = await conversations.erase(caller.app.services, ADMIN, user_id="v")
     assert (erased.erased.questions, erased.erased.conversations) == (2, 0)
     assert {group["question"]: group["count"] for group in await groups(caller)} == {"grunwald umbrellas": 2}
     files = [file.read_bytes() for file in config.data_dir.iterdir() if file.is_file()]
     assert not [text for text in (b"Zanzibar", b"zanzibar", b"UMBRELLAS") for content in files if text in content]
-    await erasure.erase(caller.app.services, ADMIN, user_id="w")
+    await conversations.erase(caller.app.services, ADMIN, user_id="w")
     assert {group["question"]: group["count"] for group in await groups(caller)} == {"grunwald umbrellas": 1}
 
 

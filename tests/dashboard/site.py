@@ -14,7 +14,7 @@ from chatsvc.app import App
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
-from chatsvc.services.accounts import accounts, bots, keys, webhooks
+from chatsvc.services.accounts import accounts, bots, webhooks
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.knowledge import knowledge
@@ -118,7 +118,7 @@ async def furnish(app: App, name: str) -> Business:
     services = app.services
     account = (await accounts.create(services, ADMIN, name=name, plan="enterprise")).account.id
     bot = (await bots.create(services, ADMIN, name=f"{name} bot", account=account, model="scripted")).id
-    key = await keys.create(services, ADMIN, account=account, name="site key")
+    key = await accounts.create_key(services, ADMIN, account=account, name="site key")
     await webhooks.put(services, ADMIN, bot=await bot_of(services, bot), events=["request.created", "appointment.created"])
     await knowledge.add(services, ADMIN, bot=await bot_of(services, bot), files=read_files([("faq.md", KNOWLEDGE.encode())], "en"))
     return Business(account, bot, key.secret, key.key.id)

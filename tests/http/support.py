@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from aiohttp import web
 
 from chatsvc.web.client_address import ClientAddresses
-from chatsvc.web.faults import HttpFault
 from chatsvc.web.limits import ConnectionLimits
 from chatsvc.web.middlewares import word_faults
+from chatsvc.web.requests import HttpFault
 from chatsvc.web.server import HttpServer
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

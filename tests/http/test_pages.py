@@ -10,9 +10,8 @@ import pytest
 from aiohttp import ClientPayloadError, ClientSession, FormData, web
 
 from chatsvc.web import connection
-from chatsvc.web.faults import BodyTooLarge
 from chatsvc.web.forms import FormLimits, read_form
-from chatsvc.web.requests import chunks, read_body
+from chatsvc.web.requests import BodyTooLarge, chunks, read_body
 from tests.api.support import Wire
 from tests.http.support import exchange, serving
 

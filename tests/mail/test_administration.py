@@ -14,7 +14,7 @@ from chatsvc.config.model import Notices, Smtp
 from chatsvc.config.values import Secret
 from chatsvc.doctor import servers
 from chatsvc.domain.actors import ANONYMOUS
-from chatsvc.metrics.collector import Exposition
+from chatsvc.metrics import Exposition
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.smtp import client_name
 from chatsvc.services.administration import perform

@@ -17,7 +17,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Usage
 from chatsvc.domain.tallies import Histogram
 from chatsvc.engines import Reply
-from chatsvc.metrics.collector import _sum
+from chatsvc.metrics import _sum
 from chatsvc.services.accounts import webhooks
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller

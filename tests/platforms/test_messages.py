@@ -11,7 +11,7 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.services.accounts import accounts
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.database import Database
@@ -80,7 +80,7 @@ async def test_a_message_that_waited_for_longer_than_a_day_is_not_answered(visit
 async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor: Visitor, caller: Caller) -> None:
     services = caller.app.services
     await visitor.say("hello", key="k")
-    done = await erasure.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
+    done = await conversations.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
     assert (done.erased.conversations, done.erased.messages) == (1, 2)
     arrived = NewMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     assert await channel_messages.receive(services, arrived) == [None]
@@ -114,7 +114,7 @@ async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visito
         return message.number
 
     erased = await arrive("first")
-    await erasure.erase(services, ADMIN, user_id="first", bot=await caller.chatbot())
+    await conversations.erase(services, ADMIN, user_id="first", bot=await caller.chatbot())
     later = await arrive("second")
     assert later > erased
     assert not await stored.settle(services.db, erased, None)

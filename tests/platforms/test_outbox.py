@@ -9,7 +9,7 @@ import pytest
 from chatsvc.config import Config
 from chatsvc.delivery import queue as delivery
 from chatsvc.domain.channels import NewMessage
-from chatsvc.domain.outgoing import split
+from chatsvc.domain.rich_text import split
 from chatsvc.engines import Reply
 from chatsvc.outbound import posting
 from chatsvc.outbound.posting import NotConnected, RetryLater

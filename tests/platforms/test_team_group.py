@@ -15,15 +15,14 @@ from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected
 from chatsvc.platforms import PLATFORMS
-from chatsvc.platforms.telegram import team, team_check
+from chatsvc.platforms.telegram import team
 from chatsvc.platforms.telegram.client import MOST_UNITS, TelegramClient, utf16_units
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.operations import system
-from chatsvc.store import handling
+from chatsvc.store import examination, handling
 from chatsvc.store.database import Database
 from chatsvc.store.handling import TeamNotice
-from chatsvc.store.sqlite import examination
 from tests.conftest import Caller
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN
@@ -300,7 +299,7 @@ class TestWithoutAnAddress:
 async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress) -> list[tuple[str, dict[str, object]]]:
     """Examine the group as doctor does, in a thread."""
     examined = replace(config, notices=Notices(team=TeamNotices(Secret(token) if token else None, GROUP)))
-    faults = await asyncio.to_thread(lambda: list(team_check.examine(examined, None, egress)))
+    faults = await asyncio.to_thread(lambda: list(team.examine(examined, None, egress)))
     return [(finding.code, dict(finding.facts)) for finding in faults]
 
 
@@ -319,7 +318,7 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await findings(config, egress=egress) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
     await api.hang_up()
     assert await findings(config, egress=egress) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
-    assert await asyncio.to_thread(lambda: list(team_check.examine(replace(config, notices=Notices()), None, egress))) == []
+    assert await asyncio.to_thread(lambda: list(team.examine(replace(config, notices=Notices()), None, egress))) == []
 
 
 @pytest.mark.sqlite  # doctor reads the file

@@ -8,7 +8,7 @@ import pytest
 from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import erasure
+from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_answers, channel_messages
 from chatsvc.services.messages.messages import MessageTurn
 from chatsvc.store import channel_messages as stored
@@ -123,7 +123,7 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
 
     async def erased(*_: object) -> list[Any]:
         turns = await pending(services.db)
-        await erasure.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
+        await conversations.erase(services, ADMIN, user_id="visitor", bot=await caller.chatbot())
         return turns
 
     await store(caller, "hello")

@@ -22,7 +22,7 @@ from chatsvc.platforms.whatsapp import callbacks as received
 from chatsvc.platforms.whatsapp import sender
 from chatsvc.services.accounts.channel_secrets import OpenChannels
 from chatsvc.services.administration import perform
-from chatsvc.services.conversations import erasure, handling
+from chatsvc.services.conversations import conversations, handling
 from chatsvc.store import platforms
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.web import limits
@@ -576,7 +576,9 @@ async def test_two_conversations_of_one_person_go_on_in_the_older_one_and_are_er
     await perform(phone.services, ADMIN, "conversation.reply", {"conversation": younger.id, "text": "Selin here."})
     await api.until(lambda: len(api.sent) == 6)
     assert api.sent[-1].to == SCOPED
-    done = await erasure.erase(phone.services, ADMIN, user_id=(older if asked == "older" else younger).user_id, bot=await caller.chatbot())
+    done = await conversations.erase(
+        phone.services, ADMIN, user_id=(older if asked == "older" else younger).user_id, bot=await caller.chatbot()
+    )
     assert (done.erased.conversations, done.erased.messages) == (2, 9)
     assert await rows(caller, "SELECT value FROM whatsapp_addresses") == 905550000001
     assert [conversation.message_count for conversation in await phone.conversations()] == [2]
@@ -603,7 +605,7 @@ async def test_an_erased_visitor_is_forgotten_and_a_repeat_stores_nothing(phone:
     await api.deliver(value)
     await phone.until("sent")
     (conversation,) = await phone.conversations()
-    done = await erasure.erase(phone.services, ADMIN, user_id=conversation.user_id, bot=await caller.chatbot())
+    done = await conversations.erase(phone.services, ADMIN, user_id=conversation.user_id, bot=await caller.chatbot())
     assert (done.erased.conversations, done.erased.messages) == (1, 2)
     await api.deliver(value)
     await api.deliver(api.status(api.sent[0], "read"))
@@ -621,7 +623,7 @@ async def test_erasing_a_visitor_leaves_the_next_owner_of_the_number(phone: Phon
     await phone.say("a stranger")
     await api.until(lambda: len(api.sent) == 2)
     stranger, first = await phone.conversations()
-    done = await erasure.erase(phone.services, ADMIN, user_id=first.user_id, bot=await caller.chatbot())
+    done = await conversations.erase(phone.services, ADMIN, user_id=first.user_id, bot=await caller.chatbot())
     assert done.erased.conversations == 1
     assert [conversation.id for conversation in await phone.conversations()] == [stranger.id]
 

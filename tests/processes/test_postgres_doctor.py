@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.doctor.store import server_findings as findings_of
+from chatsvc.doctor.storage import server_findings as findings_of
 from chatsvc.store.examination import ServerState
 from tests.cli.support import Site
 from tests.postgres import PASSWORD, Postgres

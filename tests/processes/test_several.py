@@ -15,7 +15,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import DEFAULT_CONNECTIONS
 from chatsvc.config.values import Secret
-from chatsvc.services.accounts import accounts, keys
+from chatsvc.services.accounts import accounts
 from chatsvc.services.operations.stores import SeveralProcesses
 from chatsvc.store import nodes, open_turns
 from chatsvc.store.database import Connection, Database
@@ -134,8 +134,8 @@ async def test_an_idempotency_key_is_answered_once(service: Service, reason: str
 
 async def test_a_revoked_key_is_refused_by_all_from_the_next_request_on(service: Service) -> None:
     assert {answer.status for answer in await service.send(3)} == {200}
-    (key,) = (await keys.list_all(service.apps[0].services, ADMIN, account=service.callers[0].account)).items
-    await keys.revoke(service.apps[1].services, ADMIN, key=key.key.id)
+    (key,) = (await accounts.list_keys(service.apps[0].services, ADMIN, account=service.callers[0].account)).items
+    await accounts.revoke_key(service.apps[1].services, ADMIN, key=key.key.id)
     assert {answer.error for answer in await service.send(3)} == {"invalid_api_key"}
 
 

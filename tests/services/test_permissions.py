@@ -16,7 +16,7 @@ from chatsvc.domain.knowledge_files.parsed import ReadFile
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.websites import Site
 from chatsvc.engines import Reply
-from chatsvc.services.accounts import accounts, keys, webhooks
+from chatsvc.services.accounts import accounts, webhooks
 from chatsvc.services.administration import OPERATIONS, Operation, perform
 from chatsvc.services.conversations import captures, conversations
 from chatsvc.services.knowledge import knowledge
@@ -58,7 +58,7 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
     (item,) = (await captures.list_requests(services, ADMIN, bot=await caller.chatbot())).items
     request = item.request
     (conversation,) = (await conversations.list_all(services, ADMIN, bot=await caller.chatbot())).items
-    key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
+    key = (await accounts.list_keys(services, ADMIN, account=caller.account)).items[0].key
     await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")
     site = Site(str(uuid4()), caller.bot, "https://127.0.0.1/", [], [], 1, 0, review=True, state="idle")
     await sites.create(services.db, site)

@@ -112,7 +112,7 @@ async def test_a_configuration_that_was_broken_since_the_start_is_a_fault(app: A
 @pytest.mark.sqlite
 async def test_a_big_database_is_checked_for_a_limited_time(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "DATABASE_S", 1e-9)
-    monkeypatch.setattr("chatsvc.store.sqlite.examination.STEPS", 1)
+    monkeypatch.setattr("chatsvc.store.examination.STEPS", 1)
     assert "database_unchecked" in codes(await done(app, "doctor.run"))
 
 

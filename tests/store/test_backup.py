@@ -14,7 +14,7 @@ from chatsvc.store.copying import compare
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite import backup, backup_trailer, migrations
+from chatsvc.store.sqlite import backup, migrations
 from chatsvc.store.sqlite.backup import Backup
 from chatsvc.store.sqlite.connection import open_writer
 from chatsvc.store.sqlite.migrations import BASE, newest
@@ -65,7 +65,7 @@ def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_ask
 
 def test_whatever_bit_of_a_backup_is_changed_it_is_refused(whole: Path) -> None:
     content, chance = whole.read_bytes(), random.Random(1)
-    trailer = backup_trailer.read(whole)
+    trailer = backup.read_trailer(whole)
     assert trailer
     # Every byte of the trailer, and some of the database before it.
     places = [*range(trailer.size, len(content)), *(chance.randrange(trailer.size) for _ in range(100))]
@@ -87,7 +87,7 @@ def test_a_backup_that_was_cut_off_or_made_longer_is_refused(whole: Path, size: 
 
 def without_trailer(file: Path) -> dict[str, object]:
     """Cut the trailer off a backup, and return its description."""
-    trailer = backup_trailer.read(file)
+    trailer = backup.read_trailer(file)
     assert trailer
     file.write_bytes(file.read_bytes()[: trailer.size])
     return {name: value for name, value in trailer.about.items() if name != "format"}
@@ -99,7 +99,7 @@ def forged(file: Path, *statements: str) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         for statement in statements:
             connection.execute(statement)
-    backup_trailer.append(file, about, MasterKey(b"x" * 32)("backup tag"))
+    backup.append_trailer(file, about, MasterKey(b"x" * 32)("backup tag"))
 
 
 @pytest.mark.parametrize("statement", [pytest.param(statement, id=what) for what, statement in tables.rows("store/forgeries")])
@@ -112,7 +112,7 @@ def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_ke
 
 @pytest.mark.parametrize("made_at", [10**30, float("inf"), "now", None])
 def test_a_forged_time_is_a_fault_of_the_backup(whole: Path, made_at: object) -> None:
-    backup_trailer.append(whole, {**without_trailer(whole), "made_at": made_at}, b"")
+    backup.append_trailer(whole, {**without_trailer(whole), "made_at": made_at}, b"")
     assert examined(whole).faults == ["it is no backup, or a damaged one: its description cannot be read"]
 
 

@@ -262,9 +262,9 @@ from chatsvc import config
 from chatsvc.control.local_operations import run
 from chatsvc.store import sealing
 from chatsvc.store.master_key import MasterKey
-import chatsvc.store, chatsvc.services.operations.master_key
+import chatsvc.store, chatsvc.services.operations.system
 sealing.seal(MasterKey(bytes(32)), "", "", "")
-made, places = Path(sys.argv[1]), ("/chatsvc/store/", "/chatsvc/services/operations/master_key.py")
+made, places = Path(sys.argv[1]), ("/chatsvc/store/", "/chatsvc/services/operations/system.py")
 
 def rotate(folder, line):
     seen = 0

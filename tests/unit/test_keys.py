@@ -1,14 +1,16 @@
-"""API keys: their shape, their checksum, and what is kept of them."""
+"""API keys: their shape, their checksum, and what is kept of them. Tokens of the widget: one spelling each, of one key and kind."""
 
 import hashlib
 import re
 import string
 from collections import Counter
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.domain import keys
+from chatsvc.domain.keys import MAIL, SITE, VISITOR
 
 ALPHABET = string.digits + string.ascii_letters
 # A key of the documented form, made here by hand: the format must not change under keys that are in use.
@@ -61,3 +63,20 @@ def test_every_change_of_a_key_is_refused(key: str) -> None:
 def test_no_text_makes_the_check_fail(text: str) -> None:
     keys.digest(text)
     assert keys.is_well_formed(text) is False
+
+
+@pytest.mark.parametrize("parts", [("a" * length,) for length in range(3)])
+def test_a_token_has_one_spelling(parts: tuple[str, ...]) -> None:
+    token = keys.sign_token("key", MAIL, *parts)
+    assert keys.read_token("key", MAIL, token) == parts
+    changed = {token[:at] + letter + token[at + 1 :] for at in range(len(token)) for letter in ("", ".", *ALPHABET, "-", "_")} - {token}
+    longer = {token[:at] + letter + token[at:] for at in range(len(token) + 1) for letter in "=!. \n%A"}
+    assert [text for text in changed | longer if keys.read_token("key", MAIL, text)] == []
+
+
+def test_a_token_is_of_one_key_and_one_kind() -> None:
+    token = keys.sign_token("key", MAIL, "a")
+    for key, kind in (("other", MAIL), ("key", SITE), ("key", VISITOR)):
+        assert keys.read_token(key, kind, token) is None
+    for odd in ("", ".", "x", "\u00e4.b", f"{token}." * 99, token.upper()):
+        assert keys.read_token("key", MAIL, odd) is None

@@ -7,12 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chatsvc.domain.knowledge_files import parsed, writing
-from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode, decode_any
 from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
-from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, Parsed, ParsedEntry, one_line
-from chatsvc.domain.knowledge_files.table import parse_csv
+from chatsvc.domain.knowledge_files.parsed import MAX_BYTES, KnowledgeFileError, Parsed, ParsedEntry, decode, decode_any, one_line
+from chatsvc.domain.knowledge_files.rows import parse_csv, parse_jsonl
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.file_reader import html, page_tree
 from tests.knowledge_files import read

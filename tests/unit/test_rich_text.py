@@ -6,10 +6,9 @@ import pytest
 
 from chatsvc.dashboard.templating import environment
 from chatsvc.domain import rich_text
-from chatsvc.domain.outgoing import without_choices
-from chatsvc.domain.rich_text import Span
+from chatsvc.domain.rich_text import Span, without_choices
 from chatsvc.platforms.telegram import client as telegram
-from chatsvc.platforms.whatsapp import content as whatsapp
+from chatsvc.platforms.whatsapp import sender as whatsapp
 from tests.tables import json_rows
 
 

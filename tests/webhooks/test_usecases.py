@@ -9,8 +9,8 @@ from chatsvc.domain import webhooks as signing
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import Attempt, Webhook
 from chatsvc.services.accounts import accounts, webhooks
-from chatsvc.services.operations import master_key
-from chatsvc.services.operations.master_key import Rotation
+from chatsvc.services.operations import system
+from chatsvc.services.operations.system import Rotation
 from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
 from tests.api.support import execute, out_of_reach
@@ -81,7 +81,7 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
             *(webhooks.put(services, ADMIN, bot=bot, url=url(receiver), events=BOTH) for bot in chatbots),
             *(webhooks.rotate(services, ADMIN, bot=bot) for bot in chatbots),
             *(webhooks.test(services, ADMIN, bot=bot) for bot in chatbots),
-            master_key.rotate(services, ADMIN),
+            system.rotate_master_key(services, ADMIN),
             return_exceptions=True,
         )
         assert isinstance(changed, Rotation)
@@ -94,10 +94,10 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
 
 async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
     services = caller.app.services
-    results = await asyncio.gather(*(master_key.rotate(services, ADMIN) for _ in range(3)), return_exceptions=True)
+    results = await asyncio.gather(*(system.rotate_master_key(services, ADMIN) for _ in range(3)), return_exceptions=True)
     assert [isinstance(result, Rotation) for result in results] == [True, False, False]
     assert str(results[1]) == "master_key_changing"
-    assert (await master_key.rotate(services, ADMIN)).resealed == 0
+    assert (await system.rotate_master_key(services, ADMIN)).resealed == 0
 
 
 async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_force(caller: Caller, receiver: Receiver) -> None:
@@ -106,11 +106,11 @@ async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_for
     before = services.secret("cursors")
     async with out_of_reach(caller.app, "webhooks"):
         with pytest.raises(StoreUnavailable):
-            await master_key.rotate(services, ADMIN)
+            await system.rotate_master_key(services, ADMIN)
     assert services.secret("cursors") == before
     assert not (services.config.data_dir / "master.key.next").exists()
     assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
-    assert (await master_key.rotate(services, ADMIN)).resealed == 1
+    assert (await system.rotate_master_key(services, ADMIN)).resealed == 1
     assert services.secret("cursors") != before
     assert (await webhooks.test(services, ADMIN, bot=await caller.chatbot())).success
 
@@ -120,7 +120,7 @@ async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller
         await caller.send("hello", f"visitor {number}")
     page = await caller.get("/conversations?limit=1")
     cursor = page.json["pagination"]["next_cursor"]
-    await master_key.rotate(caller.app.services, ADMIN)
+    await system.rotate_master_key(caller.app.services, ADMIN)
     answer = await caller.get(f"/conversations?limit=1&cursor={cursor}")
     assert (answer.status, answer.json["error"]) == (400, "invalid_cursor")
 

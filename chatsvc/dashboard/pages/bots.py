@@ -7,8 +7,7 @@ from aiohttp.web import Response
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import REQUEST_TYPES
-from chatsvc.domain.knowledge_files.decoding import decode
-from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, decode
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
 from chatsvc.web.forms import Fields, FormLimits, check_version, version_of

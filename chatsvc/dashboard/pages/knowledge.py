@@ -12,7 +12,7 @@ from chatsvc.dashboard.wording import fault_line
 from chatsvc.domain.escaping import one_line
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing
-from chatsvc.domain.knowledge_files.decoding import MAX_BYTES
+from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.services.knowledge import knowledge

@@ -7,10 +7,9 @@ import codecs
 from collections.abc import Callable
 
 from chatsvc.domain.knowledge_files.documents import parse_text
-from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import Parsed
-from chatsvc.domain.knowledge_files.table import parse_csv
+from chatsvc.domain.knowledge_files.rows import parse_csv, parse_jsonl
 
 # ending -> reader of (text, default language, source)
 READERS: dict[str, Callable[[str, str, str], Parsed]] = {

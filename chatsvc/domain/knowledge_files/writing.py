@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from chatsvc.domain.escaping import BYTE_ORDER_MARK, row, to_json
 from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
 from chatsvc.domain.knowledge_files.parsed import one_line
-from chatsvc.domain.knowledge_files.table import COLUMNS, together
+from chatsvc.domain.knowledge_files.rows import COLUMNS, together
 from chatsvc.domain.models import Entry, Synonyms
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from chatsvc.domain import refusals
-from chatsvc.domain.platforms import Platform
+from chatsvc.domain.channels import Platform
 
 NAME = "telegram"
 _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
@@ -30,5 +30,5 @@ TELEGRAM = Platform(
     question=lambda _, token: (f"/bot{token}/getMe", {}),
     sender="chatsvc.platforms.telegram.client:sender",
     poller="chatsvc.platforms.telegram.pollers:TelegramPollers",
-    examine="chatsvc.platforms.telegram.team_check:examine",
+    examine="chatsvc.platforms.telegram.team:examine",
 )

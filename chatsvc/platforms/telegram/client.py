@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from chatsvc.domain import rich_text
-from chatsvc.domain.outgoing import split, without_choices
+from chatsvc.domain.rich_text import split, without_choices
 from chatsvc.domain.shapes import as_object
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import PlatformPoster, RetryLater, SendingRefused, SendingUncertain, retry_after_s, words_of

@@ -1,16 +1,22 @@
-"""Team's group on Telegram. It is notified of waiting visitors, and answers that are written in it are sent to the visitors."""
+"""Team's group on Telegram. It is notified of waiting visitors, and answers that are written in it are sent to the visitors.
+
+The checks of `chatsvc doctor` send nothing to the group and read no messages.
+"""
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from chatsvc import translations
+from chatsvc.config import Config
+from chatsvc.doctor import Finding
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
-from chatsvc.domain.platforms import Platform
+from chatsvc.domain.channels import TOKEN_ELSEWHERE, Platform
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.shapes import as_object
+from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.posting import NotConnected, RetryLater, SendingFault, SendingRefused, SendingUncertain
 from chatsvc.platforms.telegram import NAME
 from chatsvc.platforms.telegram.client import TelegramClient, message_name
@@ -19,6 +25,7 @@ from chatsvc.platforms.telegram.updates import ReadMessage
 from chatsvc.services.administration import perform
 from chatsvc.services.services import Services
 from chatsvc.store import facts, handling
+from chatsvc.store.examination import Examined
 from chatsvc.store.handling import TeamNotice
 
 log = logging.getLogger(__name__)
@@ -161,3 +168,38 @@ def _shortened(text: str, most: int) -> str:
 
 def _digest(message: str) -> bytes:
     return hashlib.sha256(f"team\n{message}".encode()).digest()
+
+
+LIMIT_S = 5.0  # for each call
+
+
+def examine(config: Config, examined: Examined | None, egress: Egress | None) -> Iterator[Finding]:
+    """Check bot and group at Telegram, and report what the running service has noted. Polling here would take its messages."""
+    settings = config.notices.team
+    if settings is None:
+        return
+    if egress is not None:
+        if settings.token is None:
+            yield Finding.fault("notices", "team_without_token")
+        else:
+            client = TelegramClient(egress, config.channels[NAME], settings.token.reveal())
+            yield asyncio.run(_asked(client, settings.chat_id))
+    if examined is not None and examined.team_fault == TOKEN_ELSEWHERE:
+        yield Finding.fault("notices", "notices_token_elsewhere")
+
+
+async def _asked(client: TelegramClient, chat: int) -> Finding:
+    try:
+        try:
+            await client.call("getMe", {}, LIMIT_S)
+        except SendingRefused as refusal:
+            return Finding.fault("notices", "team_token_refused", answer=str(refusal))
+        try:
+            await client.call("getChat", {"chat_id": chat}, LIMIT_S)
+        except SendingRefused as refusal:
+            return Finding.fault("notices", "team_chat_refused", chat=chat, answer=str(refusal))
+    except (NotConnected, RetryLater, SendingUncertain) as fault:
+        return Finding.fault("notices", "team_unreachable", reason=str(fault))
+    finally:
+        await client.close()
+    return Finding.ok("notices", "team_good")

@@ -3,7 +3,7 @@
 import re
 
 from chatsvc.domain import refusals
-from chatsvc.domain.platforms import Platform, optional_text
+from chatsvc.domain.channels import Platform, optional_text
 from chatsvc.domain.times import DAY_MS
 
 NAME = "whatsapp"

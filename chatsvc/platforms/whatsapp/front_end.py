@@ -24,9 +24,8 @@ from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.services import Services
 from chatsvc.store import channels, platforms
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.web.faults import BodyTooLarge, HttpFault
 from chatsvc.web.middlewares import word_faults
-from chatsvc.web.requests import INFO, read_body
+from chatsvc.web.requests import INFO, BodyTooLarge, HttpFault, read_body
 
 if TYPE_CHECKING:
     from chatsvc.platforms.whatsapp.sender import WhatsAppSender

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from chatsvc.domain import channels, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, SetChannel
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, NEEDS_SECRET, PAUSED, SETTABLE, WEB, Channel, CheckSetting, SetChannel, optional_text
 from chatsvc.domain.models import Bot
-from chatsvc.domain.platforms import CheckSetting, optional_text
 from chatsvc.services.accounts import accounts, channel_secrets
 from chatsvc.services.accounts.channel_secrets import VISITORS, OpenChannel, new_web_secrets
 from chatsvc.services.services import Services

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.config.model import Smtp
-from chatsvc.domain import times, visitor_tokens
+from chatsvc.domain import keys, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import Appointment
 from chatsvc.domain.models import Bot
@@ -37,13 +37,13 @@ async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) 
     """Return the address of a bot's feed. If `renew` is true, make a new address, and the old one becomes invalid."""
     bot_id = bot.id
     generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, bot_id)
-    token = visitor_tokens.sign(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
+    token = keys.sign_token(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
     return CalendarAddress(f"{services.config.server.public_url}{PATH}{token}{SUFFIX}")
 
 
 async def feed(services: Services, token: str) -> bytes | None:
     """Return the feed of a token as iCalendar, or None if the token is wrong."""
-    parts = next(filter(None, (visitor_tokens.read(key.hex(), _KIND, token) for key in services.secret.every(_KIND))), None)
+    parts = next(filter(None, (keys.read_token(key.hex(), _KIND, token) for key in services.secret.every(_KIND))), None)
     if parts is None or len(parts) != 2:
         return None
     owner = await services.account_cache.bot(await owners.account_of(services.db, "bot", parts[0], None), parts[0])

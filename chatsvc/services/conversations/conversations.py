@@ -1,5 +1,6 @@
-"""Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search and exports."""
+"""Conversations: pages for the interface (help/interface.md 5.4, 5.5), lists with a search, exports, and erasure of a visitor."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +14,12 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.search_words import Term
 from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.accounts.account_cache import AccountState
+from chatsvc.services.messages.conversation_locks import Busy
 from chatsvc.services.services import Services
-from chatsvc.store import conversation_team, mails, platforms, search_queries
+from chatsvc.store import conversation_team, erasure, mails, platforms, search_queries, unanswered
 from chatsvc.store import conversations as stored
 from chatsvc.store.conversation_team import RowDetails, TeamRecords
+from chatsvc.store.erasure import Erased
 from chatsvc.store.search_queries import ConversationFilter
 
 DEFAULT_MESSAGES = 100
@@ -235,3 +238,53 @@ async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term
             before = ("…" if begin else "") + text[begin : span[0]]
             hits[number] = before, text[slice(*span)], text[span[1] : end] + ("…" if end < len(text) else "")
     return hits
+
+
+ERASE_WAIT_S = 5.0  # beyond the time that an answer may take
+
+
+class ErasedVisitor(NamedTuple):
+    """A visitor and the number of records deleted of each kind."""
+
+    user_id: str
+    erased: Erased
+
+
+async def erase(services: Services, caller: Caller, *, user_id: str, bot: Bot | None = None, account: str | None = None) -> ErasedVisitor:
+    """Erase all records of a visitor, with one bot or all bots of an account.
+
+    Counts and usage remain because they contain no visitor. Raises Refused for a missing bot, and `visitor_busy` if an answer to the
+    visitor takes too long; a second call then continues the erasure.
+    """
+    erasing = [bot.id] if bot is not None else list((await accounts.resolve(services, caller, account)).bots)
+    began, erased = services.clock(), Erased()
+    try:
+        for bot_id in erasing:
+            users = [user_id]
+            for known in users:  # grows with those who turned out to be the same person on a platform
+                users += [user for user in await platforms.linked(services.db, bot_id, known) if user not in users]
+            # The visitor comes last, so that a second call continues.
+            for user in reversed(users):
+                erased = erased.plus(await _with_bot(services, user, bot_id))
+                await erasure.forget_answers(services.db, user, bot_id, began)
+                erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user)))
+    except Busy:
+        raise refusals.visitor_busy() from None
+    await services.db.purge()
+    return ErasedVisitor(user_id, erased)
+
+
+async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
+    erased, locks, loop = Erased(), services.conversation_locks, asyncio.get_running_loop()
+    wait_s = services.config.anthropic.timeout_s + ERASE_WAIT_S
+    # A first message that is being answered has no conversation yet: wait for its lock, so that its records exist.
+    for key in await locks.locked(user_id, bot_id):
+        async with locks.lock(key, loop.time() + wait_s):
+            pass
+    for conversation in await erasure.conversations(services.db, user_id, bot_id):
+        # Locked, since an answer in flight would write back the history that it has read.
+        async with locks.lock(conversation, loop.time() + wait_s):
+            while (some := await erasure.some_of(services.db, conversation)) is not None:
+                services.account_cache.unanswered.clear()
+                erased = erased.plus(some)
+    return erased

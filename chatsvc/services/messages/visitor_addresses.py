@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from chatsvc.domain import times, visitor_tokens
+from chatsvc.domain import keys, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Message
@@ -75,7 +75,7 @@ async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
     widget = await web_visits.find(services, mail.bot_id or "")
     if widget is None:
         return None
-    token = visitor_tokens.sign(widget.key, visitor_tokens.MAIL, address_digest(mail.recipient).hex())
+    token = keys.sign_token(widget.key, keys.MAIL, address_digest(mail.recipient).hex())
     return f"{services.config.server.public_url}/chat/{widget.bot.id}/mails/{token}"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.domain import profiles, times, visitor_tokens, websites
+from chatsvc.domain import keys, profiles, times, websites
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, NewMessage, host_of
 from chatsvc.domain.models import Bot, ConversationKey, Message, SendMessage
 from chatsvc.services.accounts.channel_secrets import VISITORS
@@ -56,11 +56,11 @@ class Widget(NamedTuple):
 
     def token(self, kind: str, name: str) -> str:
         """Make the token of a visitor's user_id (VISITOR), or of the site on which the widget was opened (SITE)."""
-        return visitor_tokens.sign(self.key, kind, self.bot.id, name)
+        return keys.sign_token(self.key, kind, self.bot.id, name)
 
     def name_of(self, kind: str, token: str) -> str | None:
         """Return the user_id or the site that a token names, or None if the token is wrong."""
-        parts = visitor_tokens.read(self.key, kind, token)
+        parts = keys.read_token(self.key, kind, token)
         return parts[1] if parts and parts[0] == self.bot.id else None
 
     def conversation(self, user_id: str) -> ConversationKey:

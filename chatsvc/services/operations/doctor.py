@@ -12,8 +12,8 @@ from chatsvc import background, config, timezones
 from chatsvc.config import Config, ConfigError
 from chatsvc.doctor import Finding
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import Platform
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.platforms import Platform
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 
@@ -122,11 +122,11 @@ def _load(running: Config) -> Config:
 
 
 def _service(services: Services, loaded: Config) -> Iterator[Finding]:
-    from chatsvc.doctor import network
+    from chatsvc.doctor import servers
 
     egress = services.egress
     connections = egress.opened if egress.allowed else egress.refused
-    return network.running(loaded, may_connect=egress.allowed, connections=connections, store_fault=services.db.fault)
+    return servers.running(loaded, may_connect=egress.allowed, connections=connections, store_fault=services.db.fault)
 
 
 def examine(
@@ -158,34 +158,34 @@ def _checks(
     config: Config, service: Callable[[Config], Iterator[Finding]], platforms: Mapping[str, Platform], extent: Extent
 ) -> Iterator[Finding]:
     # Imported on use: a service that is not examined needs none of them.
-    from chatsvc.doctor import files, network, servers, store
+    from chatsvc.doctor import servers, storage
     from chatsvc.services.accounts import channel_secrets
     from chatsvc.services.operations import stores
 
     now, may_connect, egress = now_ms(), extent.network and config.egress == "all", extent.egress or Egress()
-    yield from files.configuration(config)
-    yield from files.folder(config)
-    yield from files.temporary()
+    yield from storage.configuration(config)
+    yield from storage.folder(config)
+    yield from storage.temporary()
     in_file = config.store is None
-    findings, examined = store.sqlite(config, extent.database_s) if in_file else store.postgres(config, stores.examine_server)
+    findings, examined = storage.sqlite(config, extent.database_s) if in_file else storage.postgres(config, stores.examine_server)
     yield from findings
-    yield from files.master_key(config, examined)
-    yield from files.clock(now, examined)
+    yield from storage.master_key(config, examined)
+    yield from storage.clock(now, examined)
     if (older := timezones.use_newest_zones()) is not None:  # not used here, but other programs of the machine use them
         yield Finding.ok("time zones", "zones_old", system=older or "?", shipped=timezones.shipped_version())
     yield from service(config)
-    yield from network.public_url(config)
-    yield from network.certificates(config)
+    yield from servers.public_url(config)
+    yield from servers.certificates(config)
     if may_connect:
         yield from servers.model(config, egress, with_models=extent.models)
         yield from servers.mail(config, egress)
     for platform in platforms.values():
         if platform.examine:
             yield from resolve_name(platform.examine)(config, examined, egress if may_connect else None)
-    yield from network.webhooks(config, examined, resolve=may_connect)
-    noted = list(files.channels(examined, platforms, now))
+    yield from servers.webhooks(config, examined, resolve=may_connect)
+    noted = list(storage.channels(examined, platforms, now))
     yield from noted
     if may_connect:
         tokens = servers.tokens(config, examined, channel_secrets.token_of, platforms, egress)
         yield from (finding for finding in tokens if finding not in noted)
-    yield from files.backups(config, now)
+    yield from storage.backups(config, now)

@@ -1,13 +1,16 @@
-"""State of the running service for its administrator: readiness, version, sizes, counters, outbound connections, audit log."""
+"""The installation for its administrator: its state, counters, outbound connections and audit log, its software, and its master key."""
 
 import os
 import platform
+import re
+import sys
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc import __version__
-from chatsvc.domain import paging
+from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import AuditRecord, Caller
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.tallies import Histogram
@@ -16,8 +19,9 @@ from chatsvc.services.accounts import accounts
 from chatsvc.services.accounts.accounts import instant_of
 from chatsvc.services.services import Services
 from chatsvc.store import audit as stored
-from chatsvc.store import facts, webhooks
+from chatsvc.store import facts, sealing, webhooks
 from chatsvc.store.database import LAST, StoreUnavailable
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Outstanding
 
 MESSAGES = "POST /messages"
@@ -132,3 +136,119 @@ async def list_acts(
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number)
     records = await stored.page(services.db, chosen, start, limit + 1, position[0] if position else LAST, actor, act)
     return paging.page_of(records, limit, lambda record: paging.position(record.number))
+
+
+_TEXTS = re.compile(r"(^|/)(LICEN[CS]E|COPYING|NOTICE|AUTHORS)[^/]*$", re.IGNORECASE)
+_CLASSIFIER = "License :: "
+
+
+class Licensed(NamedTuple):
+    """A package or library; `license` is None if only its text names the licence."""
+
+    name: str
+    version: str | None
+    license: str | None
+    text: str
+
+
+async def list_licenses(services: Services, _: Caller) -> list[Licensed]:
+    """List the third-party software; reads some hundred files, in a thread."""
+    return await services.offload(installed)
+
+
+def installed() -> list[Licensed]:
+    """List the packages that chatsvc needs, directly or not, and the other contents of the binary."""
+    by_name = {_normalized(package.name): package for package in metadata.distributions()}
+    # The binary holds the metadata of just what is in it.
+    waiting, needed = ["chatsvc"] if "chatsvc" in by_name else list(by_name), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in needed or name not in by_name:
+            continue
+        needed.add(name)
+        requirements = [text for text in by_name[name].requires or [] if "extra ==" not in text]
+        waiting += [_normalized(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]) for text in requirements]
+    packages = [by_name[name] for name in sorted(needed - {"chatsvc"})]
+    listed = [Licensed(package.name, package.version, _terms(package), _text(package)) for package in packages]
+    if folder := getattr(sys, "_MEIPASS", None):
+        # Python itself, and libraries of the system that built the binary.
+        listed += [Licensed(file.stem, None, None, _read(file)) for file in sorted((Path(folder) / "licences").glob("*.txt"))]
+    return listed
+
+
+def _read(file: Path) -> str:
+    return file.read_text("utf-8", "replace")
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _terms(package: metadata.Distribution) -> str | None:
+    about = package.metadata
+    short = "".join(about.get_all("License-Expression") or about.get_all("License") or [])
+    if short and "\n" not in short and len(short) < 80:
+        return short
+    classifiers = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if line.startswith(_CLASSIFIER)]
+    return ", ".join(classifiers) or None
+
+
+def _text(package: metadata.Distribution) -> str:
+    # Not by its list of files, which the binary does not have.
+    name, site = _normalized(package.name), Path(str(package.locate_file("")))
+    folders = [folder for folder in site.glob("*.dist-info") if _normalized(folder.name.partition("-")[0]) == name]
+    files = sorted({file for folder in folders for file in folder.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
+    return "\n\n".join(map(_read, files))
+
+
+class Rotation(NamedTuple):
+    """A change of the master key: its time in milliseconds, the secrets sealed again, and those that the old key cannot open.
+
+    `file` holds the new key; it is None if the configuration gives it.
+    """
+
+    rotated_at: int
+    resealed: int
+    unusable: int
+    file: Path | None
+
+
+async def rotate_master_key(services: Services, _: Caller, *, key: str | None = None) -> Rotation:
+    """Replace the master key, for which all secrets are sealed again, by `key` (64 hexadecimal digits), or by a random one."""
+    held = services.secret
+    if key is None and held.file is None:
+        raise refusals.master_key_configured()
+    if key is not None and not re.fullmatch("[0-9a-fA-F]{64}", key):
+        raise refusals.master_key_invalid()
+    if held.changing:
+        raise refusals.master_key_changing()
+    held.changing = True
+    try:
+        resealed, unusable = await _replace_key(services, bytes.fromhex(key) if key else os.urandom(32))
+    except OSError as fault:
+        raise refusals.master_key_unwritable(fault=fault.strerror or str(fault)) from fault
+    finally:
+        held.changing = False
+    return Rotation(services.clock(), resealed, unusable, held.file)
+
+
+async def _replace_key(services: Services, new: bytes) -> tuple[int, int]:
+    held, db = services.secret, services.db
+    # An interrupted attempt may have left its draft as the store's key.
+    held.settle(await facts.check(db))
+    await services.offload(lambda: held.expect(new))
+    next_ = MasterKey(new)
+
+    def change(purpose: str, row: str, old: bytes) -> bytes | None:
+        try:
+            secret = sealing.unseal(held, purpose, old, row)
+        except sealing.Unsealable:
+            return None
+        return sealing.seal(next_, purpose, secret, row)
+
+    try:
+        return await sealing.reseal(db, held, next_.check, change)
+    finally:
+        # Also after a fault: only the store can tell which key is in force.
+        check = await facts.check(db)
+        await services.offload(lambda: held.settle(check))

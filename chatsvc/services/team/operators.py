@@ -15,7 +15,7 @@ from chatsvc.domain.models import FirstRecords
 from chatsvc.domain.operators import OF_OWNERS, NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.refusals import Refused
-from chatsvc.services.accounts import accounts, bots, keys
+from chatsvc.services.accounts import accounts, bots
 from chatsvc.services.services import Services
 from chatsvc.services.team.credentials import own
 from chatsvc.store import accounts as stored_accounts
@@ -246,5 +246,5 @@ async def create_first(services: Services, caller: Caller, *, operator: str | No
         return FirstRecords(None, None, None, administrator)
     account = await accounts.create(services, caller, name="My company", plan=list(services.config.plans)[-1])
     bot = await bots.create(services, caller, name="Assistant", account=account.account.id)
-    key = await keys.create(services, caller, account=account.account.id, name="first key")
+    key = await accounts.create_key(services, caller, account=account.account.id, name="first key")
     return FirstRecords(account, bot, key, administrator)

@@ -1,16 +1,25 @@
 """Backup files of SQLite databases: create, examine, prepare and install them.
 
-A backup is the database at one instant, with a trailer that describes and authenticates it (store/sqlite/backup_trailer.py).
+A backup is the database at one instant, with a trailer that describes and authenticates it:
+
+    <database> {"format": 2, ...}\\n <SHA-256>\\n <HMAC-SHA-256>\\n <length of the trailer>\\n
+
+Digest and tag cover every byte before them. The digest detects damage and needs no key. The tag, whose key is derived from the master
+key, also detects changes made on purpose.
 """
 
+import hashlib
+import hmac
+import json
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NamedTuple
 
 from chatsvc import __version__
 from chatsvc.domain import times
@@ -21,8 +30,6 @@ from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
-from chatsvc.store.sqlite import backup_trailer
-from chatsvc.store.sqlite.backup_trailer import Trailer
 from chatsvc.store.sqlite.connection import open_reader
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, BASE, is_newer, migrate, newest, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
@@ -32,6 +39,76 @@ _HIGHEST = {table.name: f"SELECT coalesce(max(number), 0) FROM {table.name}" for
 _CHANGES = {table.name: f"SELECT max({table.changed}) FROM {table.name}" for table in TABLES if table.changed}
 # Purposes of keys that are derived from the master key.
 _TAG, _KEY_ID = "backup tag", "backup key id"
+
+
+FORMAT = 2
+_CHUNK = 1 << 20  # bytes
+_MOST_TRAILER = 1 << 16  # bytes of a trailer
+_TRAILER = re.compile(rb"\A(\{.*\}\n)([0-9a-f]{64})\n([0-9a-f]{64})\n([0-9]{8})\n", re.ASCII)
+_TRAILER_SIZE = 64 + 1 + 64 + 1 + 8 + 1  # bytes of all but the description
+
+
+class Trailer(NamedTuple):
+    """A trailer: `size` is the size of the database before it, in bytes."""
+
+    size: int
+    about: dict[str, Any]
+    digest: bytes
+    tag: bytes
+
+
+def append_trailer(file: Path, about: dict[str, Any], key: bytes) -> None:
+    """Append the trailer to a database and flush it to the disk; raises OSError."""
+    hashed, tagged = hashlib.sha256(), hmac.new(key, digestmod=hashlib.sha256)
+    with file.open("rb+") as stream:
+        while chunk := stream.read(_CHUNK):
+            hashed.update(chunk)
+            tagged.update(chunk)
+        line = json.dumps({"format": FORMAT, **about}).encode() + b"\n"
+        hashed.update(line)
+        digest = hashed.hexdigest().encode() + b"\n"
+        length = b"%08d\n" % (len(line) + _TRAILER_SIZE)
+        # The length is at the end and comes first here: all that a reader takes from the trailer is authenticated.
+        tagged.update(line + digest + length)
+        stream.write(line + digest + tagged.hexdigest().encode() + b"\n" + length)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read_trailer(file: Path) -> Trailer | None:
+    """Read the trailer; return None if the file does not end in one of this format. Raises OSError."""
+    whole = file.stat().st_size
+    with file.open("rb") as stream:
+        stream.seek(max(0, whole - _MOST_TRAILER))
+        end = stream.read()
+    if not re.fullmatch(rb"[0-9]{8}\n", end[-9:]):
+        return None
+    length = int(end[-9:])
+    match = _TRAILER.fullmatch(end[-length:]) if length <= len(end) else None
+    if match is None:
+        return None
+    try:
+        about = json.loads(match[1])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        return None
+    return Trailer(whole - length, about, match[2], match[3])
+
+
+def is_whole(file: Path, trailer: Trailer, key: bytes | None) -> tuple[bool, bool]:
+    """Return whether the digest is correct, and whether the tag is correct for `key` (False without a key). Raises OSError."""
+    hashed, tagged = hashlib.sha256(), hmac.new(key or b"", digestmod=hashlib.sha256)
+    with file.open("rb") as stream:
+        left = file.stat().st_size - _TRAILER_SIZE
+        while left and (chunk := stream.read(min(left, _CHUNK))):
+            hashed.update(chunk)
+            tagged.update(chunk)
+            left -= len(chunk)
+        digest, _, length = (stream.read(size) for size in (65, 65, 9))
+    tagged.update(digest + length)
+    fits = hmac.compare_digest(hashed.hexdigest().encode(), trailer.digest)
+    return fits, key is not None and hmac.compare_digest(tagged.hexdigest().encode(), trailer.tag)
 
 
 @dataclass
@@ -135,7 +212,7 @@ def create(write: Write, target: Path, key: MasterKey, *, made_at: int, with_mas
         backup.master_key = key.in_force if with_master_key else None
         about = {"made_at": made_at, "chatsvc_version": __version__, "schema_version": backup.schema_version, "counts": backup.counts}
         secret = {"master_key": backup.master_key.hex()} if backup.master_key else {}
-        backup_trailer.append(draft, {**about, "key": key(_KEY_ID)[:8].hex(), **secret}, key(_TAG))
+        append_trailer(draft, {**about, "key": key(_KEY_ID)[:8].hex(), **secret}, key(_TAG))
         # A link does not replace a file that has come in the meantime.
         os.link(draft, target)
         sync_names(target.parent)
@@ -159,7 +236,7 @@ def examine(source: IO[bytes], scratch: Path, keys: list[bytes], *, contained: b
     try:
         with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copied:
             shutil.copyfileobj(source, copied)
-        trailer = backup_trailer.read(scratch)
+        trailer = read_trailer(scratch)
         if trailer is None:
             raise _Faulty(
                 "it does not end in the trailer of a backup: it is no backup, was cut off, or an earlier chatsvc made it, which did not"
@@ -183,7 +260,7 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], backup: Backu
     known = [MasterKey(key) for key in (*keys, carried if contained else None) if key is not None]
     key = next((derive for derive in known if derive(_KEY_ID)[:8].hex() == about["key"]), None)
     backup.by_own_key = key is not None and key.in_force not in keys
-    is_intact, backup.authenticated = backup_trailer.is_whole(file, trailer, key(_TAG) if key else None)
+    is_intact, backup.authenticated = is_whole(file, trailer, key(_TAG) if key else None)
     if not is_intact or (key is not None and not backup.authenticated):
         raise _Faulty("it has been changed since it was made")
     made_at = int(about["made_at"])

@@ -1,15 +1,22 @@
-"""CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
+"""Readers of files with an entry a row: CSV and JSONL.
 
-Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and `yanıt` are headers too. Two columns without a header are
-questions and answers if the first cell is a question. Other columns are appended to the answer. A table without questions is read as
-sections named after the file, with all of its columns.
+CSV (RFC 4180) has a header with `question` and `answer`. Optional columns are `alt`, `language`, `synonyms` and `source`; `soru` and
+`yanıt` are headers too. Two columns without a header are questions and answers if the first cell is a question. Other columns are appended
+to the answer. A table without questions is read as sections named after the file, with all of its columns. Several phrasings in one cell
+are on lines of their own, or separated by `|` in one line. So are several groups of synonyms, whose words are separated by commas. The
+separator of cells, comma or semicolon (which Excel writes where the comma is the decimal sign), is detected in the header, or set by a line
+`sep=;` above it. A row may have only synonyms.
 
-Several phrasings in one cell are on lines of their own, or separated by `|` in one line. So are several groups of synonyms, whose words
-are separated by commas. The separator of cells, comma or semicolon (which Excel writes where the comma is the decimal sign), is detected
-in the header, or set by a line `sep=;` above it. A row may have only synonyms.
+JSONL has an object in each line, with the fields that `knowledge export` writes:
+
+    {"question": "...", "alt": ["..."], "answer": "...", "language": "en", "source": "faq.md"}
+
+`alt`, `language` and `source` may be left out; `id` is ignored. `synonyms` is a group (`["bike", "bicycle"]`) or a list of groups, in the
+object of an entry or in an object of its own, with or without a `source`.
 """
 
 import csv
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -129,3 +136,72 @@ def _rows(lines: list[str], separator: str, gathering: Gathering, first: int) ->
             else:  # the text has ended, or the cell is longer than any may be
                 gathering.fault(line, "quote_open")
                 return
+
+
+FIELDS = ("id", "question", "alt", "answer", "language", "source", "synonyms")
+
+
+def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
+    """Parse a file with a JSON object in each line; raises KnowledgeFileError with all of its faults."""
+    gathering = Gathering(source, default_language=default_language)
+    for number, line in enumerate(lines_of(text), start=1):
+        try:
+            value = json.loads(line, object_pairs_hook=_object) if line.strip() else None
+        except json.JSONDecodeError as fault:
+            gathering.fault(number, "no_json", fault=f"{fault.msg[0].lower()}{fault.msg[1:]}", character=fault.pos + 1)
+        except RecursionError:
+            gathering.fault(number, "json_too_deep")
+        except ValueError as fault:
+            gathering.fault(number, "unreadable", fault=str(fault))
+        else:
+            if isinstance(value, dict):
+                _take_object(gathering, number, value)
+            elif line.strip():
+                gathering.fault(number, "no_object")
+    return gathering.done("no_entry")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field is there twice")
+    return fields
+
+
+def _take_object(gathering: Gathering, number: int, value: dict[str, object]) -> None:
+    before = len(gathering.faults)
+    if unknown := [name[:40] for name in value if name not in FIELDS]:
+        gathering.fault(number, "fields_unknown", fields=", ".join(map(repr, unknown[:5])), known=list(FIELDS))
+    source, question, answer, tag = (_field_text(gathering, number, value, name) for name in ("source", "question", "answer", "language"))
+    if len(source) > MAX_SOURCE:
+        gathering.fault(number, "source_too_long", length=len(source), most=MAX_SOURCE)
+    language = gathering.language(number, tag) if tag else None
+    alt, synonyms = _field_texts(gathering, number, value.get("alt"), "alt"), value.get("synonyms")
+    is_list_of_groups = isinstance(synonyms, list) and synonyms and all(isinstance(group, list) for group in synonyms)
+    for group in synonyms if isinstance(synonyms, list) and is_list_of_groups else [synonyms]:
+        if words := _field_texts(gathering, number, group, "synonyms"):
+            gathering.synonyms(number, words, one_line(source))
+    alone = "synonyms" in value and not ({"question", "alt", "answer"} & value.keys())
+    if len(gathering.faults) == before and not alone:
+        gathering.entry(number, question, [(number, phrasing) for phrasing in alt], answer, language, source=one_line(source))
+
+
+def _field_text(gathering: Gathering, number: int, value: dict[str, object], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str | None):
+        gathering.fault(number, "field_no_text", field=name)
+    if not isinstance(text, str):
+        return ""
+    gathering.text(number, text)
+    return text
+
+
+def _field_texts(gathering: Gathering, number: int, value: object, name: str) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        gathering.fault(number, "field_no_list", field=name)
+        return []
+    for text in value:
+        gathering.text(number, text)
+    return value

@@ -1,1 +1,0 @@
-"""Metrics for Prometheus, on a listener of their own. This package is imported only if the configuration enables metrics."""
