@@ -13,9 +13,8 @@ from aiohttp.web import Request, Response
 from chatsvc.dashboard import browsers, responses
 from chatsvc.dashboard.page import ACCOUNT_ACCESS, CODE_PATH, HOME_PATH, LOGIN_PATH, REFRESH, Access, Handler, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
-from chatsvc.dashboard.responses import with_query
+from chatsvc.dashboard.responses import STATIC_FOLDER, STATIC_PREFIX, load, with_query
 from chatsvc.dashboard.routes import ROUTES, Route
-from chatsvc.dashboard.templating import STATIC_FOLDER, STATIC_PREFIX, load
 from chatsvc.domain.refusals import Refused
 from chatsvc.services import administration
 from chatsvc.services.services import Services

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from aiohttp.web import Request, Response
 
 from chatsvc import translations
-from chatsvc.dashboard import browsers, catalogue, formats, responses, wording
-from chatsvc.dashboard.responses import local, put_cookie, with_query
-from chatsvc.dashboard.templating import environment
+from chatsvc.dashboard import browsers, localization, responses, wording
+from chatsvc.dashboard.responses import environment, local, put_cookie, with_query
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
@@ -209,7 +208,7 @@ class Page:
             raise refusals.confirmation_needed()
 
     def text(self, key: str, /, **values: object) -> str:
-        return catalogue.text(self.language, key, **values)
+        return localization.text(self.language, key, **values)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
         """Return a path with query parameters. Without `path`, return the present URL with these parameters changed, or removed if None."""
@@ -247,29 +246,29 @@ class Page:
             "language": language,
             "t": self.text,
             "has": translations.has,
-            "choices": partial(catalogue.choices, language),
-            "name_of": partial(catalogue.name_of, language),
+            "choices": partial(localization.choices, language),
+            "name_of": partial(localization.name_of, language),
             "url": self.url,
             "fault": None,
             "notice": self.text(f"done.{done}") if self.is_signed_in and translations.has(f"done.{done}") else None,
-            "number": partial(formats.number, language=language),
-            "percent": partial(formats.percent, language=language),
-            "money": partial(formats.money, language=language),
-            "size": partial(formats.size, language=language),
+            "number": partial(localization.number, language=language),
+            "percent": partial(localization.percent, language=language),
+            "money": partial(localization.money, language=language),
+            "size": partial(localization.size, language=language),
             "reasons": partial(wording.reasons, language),
-            "date": lambda instant, zone=zone: formats.date(instant, language, zone),
-            "days": partial(formats.days, language=language),
+            "date": lambda instant, zone=zone: localization.date(instant, language, zone),
+            "days": partial(localization.days, language=language),
             "ago_text": self._ago,
             "visitor": partial(wording.visitor, language),
-            "weekday": lambda instant, zone=zone: formats.weekday(instant, language, zone),
-            "clock": lambda instant, zone=zone: self._zoned(formats.clock(instant, zone), zone),
-            "date_and_time": lambda instant, zone=zone: self._zoned(formats.date_and_time(instant, language, zone), zone),
+            "weekday": lambda instant, zone=zone: localization.weekday(instant, language, zone),
+            "clock": lambda instant, zone=zone: self._zoned(localization.clock(instant, zone), zone),
+            "date_and_time": lambda instant, zone=zone: self._zoned(localization.date_and_time(instant, language, zone), zone),
         }
 
     def _ago(self, instant: int) -> str:
         """Write how long ago something was: minutes, hours of the same day, yesterday, the weekday, then the date."""
         now, zone = self.services.clock(), self.timezone
-        days, minutes = formats.days_ago(instant, now, zone), max(0, now - instant) // MINUTE_MS
+        days, minutes = localization.days_ago(instant, now, zone), max(0, now - instant) // MINUTE_MS
         if minutes < 1:
             return self.text("parts.ago_now")
         if minutes < 60:
@@ -278,14 +277,16 @@ class Page:
             return self.text("parts.ago_hours", count=minutes // 60)
         if days == 1:
             return self.text("parts.ago_yesterday")
-        return formats.weekday(instant, self.language, zone) if days < 7 else formats.short_date(instant, now, self.language, zone)
+        return (
+            localization.weekday(instant, self.language, zone) if days < 7 else localization.short_date(instant, now, self.language, zone)
+        )
 
     def day_name(self, instant: int, zone: str) -> str:
         """Name the day of an instant: today, yesterday, or the weekday and the date."""
-        days = formats.days_ago(instant, self.services.clock(), zone)
+        days = localization.days_ago(instant, self.services.clock(), zone)
         if days in (0, 1):
             return self.text("parts.today" if days == 0 else "parts.yesterday")
-        weekday, date = formats.weekday(instant, self.language, zone), formats.date(instant, self.language, zone)
+        weekday, date = localization.weekday(instant, self.language, zone), localization.date(instant, self.language, zone)
         return self.text("parts.day", weekday=weekday, date=date)
 
     def _zoned(self, time: str, zone: str) -> str:

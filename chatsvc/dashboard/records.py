@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from chatsvc.dashboard import formats
+from chatsvc.dashboard import localization
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import refusals
 from chatsvc.domain.captures import InboxItem
@@ -66,7 +66,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
         "request_statuses": [(status, page.text(f"records.status_{status}")) for status in REQUEST_STATUSES],
         "appointment_statuses": [(status, page.text(f"records.status_{status}")) for status in APPOINTMENT_STATUSES],
         "tones": TONES,
-        "local_day": lambda day: formats.day(date.fromisoformat(day), page.language),
+        "local_day": lambda day: localization.day(date.fromisoformat(day), page.language),
         "drafts": await page.perform("inbox.drafts", items=items) if may_edit and items else {},
         "typed": {name: typed.text(name) for name in ("id", *FIELDS)} if "id" in typed else {},
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats
+from chatsvc.dashboard import localization
 from chatsvc.doctor import Finding
 from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.knowledge_files.parsed import FileFault
@@ -53,12 +53,14 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
             refusals = [faults_of(language, Refused(fault["code"], **fault["facts"])) for fault in facts["faults"]]
             return {field: text for faults in refusals for field, text in faults.items()}
         case "fields_changed":
-            nothing = catalogue.text(language, "parts.nothing")
-            return {field: catalogue.text(language, "parts.changed_field", now=text or nothing) for field, text in facts["fields"].items()}
+            nothing = localization.text(language, "parts.nothing")
+            return {
+                field: localization.text(language, "parts.changed_field", now=text or nothing) for field, text in facts["fields"].items()
+            }
         case "bot_settings_invalid":
             return {_field(fault["field"]): fault_line(language, fault) for fault in facts["faults"]}
         case "opening_hours_invalid" if "days" in facts["facts"]:
-            return {f"hours_{day}": catalogue.text(language, "bot.hours_wrong") for day in facts["facts"]["days"].split(", ")}
+            return {f"hours_{day}": localization.text(language, "bot.hours_wrong") for day in facts["facts"]["days"].split(", ")}
     name = facts["field"].rpartition(".")[2] if "field" in facts else _FIELDS.get(refusal.code)
     return {_NAMES.get(name, name): sentence(language, refusal)} if name else {}
 
@@ -80,9 +82,9 @@ def sentence(language: str, refusal: Refused) -> str:
         values["faults"] = "\n".join(fault_line(language, fault, str(facts.get("file", ""))) for fault in faults)
     if isinstance(facts.get("facts"), dict):
         values["fault"] = opening_hours.sentence(str(facts["fault"]), facts["facts"], language)
-    none = catalogue.text(language, "refusals.none")
+    none = localization.text(language, "refusals.none")
     key = f"refusals.{refusal.code}" if translations.has(f"refusals.{refusal.code}") else "refusals.unexpected_fault"
-    return catalogue.text(language, key, **{name: none if value is None else value for name, value in values.items()})
+    return localization.text(language, key, **{name: none if value is None else value for name, value in values.items()})
 
 
 def fault_line(language: str, fault: Any, file: str = "") -> str:
@@ -104,29 +106,29 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
 def _path(language: str, path: str) -> str:
     """Return the name of a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`. Indexes are shown from 1."""
     first, *rest = path.split(".")
-    return " › ".join([catalogue.name_of(language, "fields", first), *(str(int(part) + 1) if part.isdigit() else part for part in rest)])
+    return " › ".join([localization.name_of(language, "fields", first), *(str(int(part) + 1) if part.isdigit() else part for part in rest)])
 
 
 def _named(language: str, section: str, value: object) -> object:
     """Translate a name or a list of names. Return a name without a translation unchanged."""
     if isinstance(value, list):
         return [_named(language, section, name) for name in value]
-    return catalogue.name_of(language, section, value) if isinstance(value, str) else value
+    return localization.name_of(language, section, value) if isinstance(value, str) else value
 
 
 def finding(language: str, finding: Finding) -> dict[str, Any]:
     """Return a finding of an examination as texts: name, state, sentence and remedy. The remedy is None if all is well."""
     facts = {name: _fact(language, name, value) for name, value in finding.facts.items()}
-    name = catalogue.text(language, f"doctor.name_{finding.name.lower().replace(' ', '_')}")
-    remedy = None if finding.state == "ok" else catalogue.text(language, f"doctor.remedy_{finding.code}", **facts)
-    text = catalogue.text(language, f"doctor.found_{finding.code}", **facts)
+    name = localization.text(language, f"doctor.name_{finding.name.lower().replace(' ', '_')}")
+    remedy = None if finding.state == "ok" else localization.text(language, f"doctor.remedy_{finding.code}", **facts)
+    text = localization.text(language, f"doctor.found_{finding.code}", **facts)
     return {"name": name, "state": finding.state, "sentence": text, "remedy": remedy}
 
 
 def _fact(language: str, name: str, value: object) -> object:
     """Return a fact as text. A size gets its unit, and counts get their purposes. Other numbers get no separators, as they may be ports."""
     if name == "free" and isinstance(value, int):
-        return formats.size(value, language)
+        return localization.size(value, language)
     if isinstance(value, dict):
         return ", ".join(f"{purpose} {count}" for purpose, count in value.items())
     return str(value) if isinstance(value, int) else value
@@ -136,7 +138,7 @@ def visitor(language: str, conversation: Conversation) -> str:
     """Return a visitor's name, otherwise the e-mail address, otherwise a short label with the end of the `user_id`."""
     user_id = conversation.user_id
     label = user_id if len(user_id) <= 16 else user_id[-4:].upper()
-    return conversation.visitor_name or conversation.visitor_email or catalogue.text(language, "conversations.visitor_id", id=label)
+    return conversation.visitor_name or conversation.visitor_email or localization.text(language, "conversations.visitor_id", id=label)
 
 
 def reasons(language: str, lines: Iterable[str]) -> str:
@@ -149,5 +151,5 @@ def _reason(language: str, line: str) -> str:
     for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
         term, separated, rest = line.partition(separator)
         if term and separated:
-            return catalogue.text(language, f"reasons.{name}", term=term, match=rest.partition(" (")[0] if name == "means" else rest)
-    return catalogue.text(language, "reasons.topic") if line.startswith("(about: ") else line
+            return localization.text(language, f"reasons.{name}", term=term, match=rest.partition(" (")[0] if name == "means" else rest)
+    return localization.text(language, "reasons.topic") if line.startswith("(about: ") else line

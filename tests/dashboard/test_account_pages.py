@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc import translations
-from chatsvc.dashboard import catalogue
+from chatsvc.dashboard import localization
 from chatsvc.dashboard.pages import usage
 from chatsvc.dashboard.wording import finding as worded
 from chatsvc.doctor import Finding
@@ -173,7 +173,7 @@ async def test_a_webhook_is_set_tested_rotated_and_removed(site: Site, owner: Cl
     }
     for rule, url in rules.items():
         answer = await owner.submit(path, "webhook.set", url=url, event=["request.created"], pull=None)
-        assert answer.refuses(catalogue.text("en", f"targets.{rule}")), rule
+        assert answer.refuses(localization.text("en", f"targets.{rule}")), rule
     assert {key.removeprefix("targets.") for key in translations.texts() if key.startswith("targets.")} == rules.keys()
 
 

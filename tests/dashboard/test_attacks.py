@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from aiohttp import FormData
 
-from chatsvc.dashboard import catalogue
+from chatsvc.dashboard import localization
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import SendMessage
 from chatsvc.services.knowledge import unanswered
@@ -107,7 +107,7 @@ async def test_texts_of_visitors_and_owners_are_never_markup_and_turn_nothing_ro
     ],
 )
 def test_directions_end_with_their_text(text: str, ends: str) -> None:
-    assert catalogue.closed(text) == text + ends
+    assert localization.closed(text) == text + ends
 
 
 PARAMETERS = ("next", "account", "done", "after", "since", "until", "q", "bot", "status", "channel", "days", "limit", "event")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chatsvc.dashboard.templating import qr_code
+from chatsvc.dashboard.responses import qr_code
 from chatsvc.domain.operators import IDLE_MS, SECOND_FACTOR_MS
 from tests.dashboard.client import Client, Shown, text_of
 from tests.dashboard.site import PASSWORD, Site

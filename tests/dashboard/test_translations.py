@@ -9,7 +9,7 @@ import pytest
 
 import chatsvc.dashboard
 from chatsvc import translations
-from chatsvc.dashboard import catalogue, formats
+from chatsvc.dashboard import localization
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.operators import LANGUAGES
@@ -108,7 +108,7 @@ def test_refusals_name_fields_and_roles_in_the_readers_language() -> None:
     hollow = "Formlar › quote › fields › 2 › name: her alanın bir adı olmalı"
     assert faults_of("tr", refused.value) == {"name": "Bot adı: bu alanı doldurun.", "name_1": hollow}
     assert sentence("tr", refused.value) == f"Bot adı: bu alanı doldurun.\nBazı alanlar doğru değil:\n{hollow}"
-    assert sentence("en", Refused("of_a_newer_version")) == catalogue.text("en", "refusals.unexpected_fault")
+    assert sentence("en", Refused("of_a_newer_version")) == localization.text("en", "refusals.unexpected_fault")
 
 
 def test_every_recorded_operation_has_its_name() -> None:
@@ -121,20 +121,20 @@ def test_every_recorded_operation_has_its_name() -> None:
 @pytest.mark.parametrize(("language", "key"), [("de", "login.title"), ("en", "login.nothing")])
 def test_an_unknown_language_or_key_is_an_error(language: str, key: str) -> None:
     with pytest.raises(KeyError):
-        catalogue.text(language, key)
+        localization.text(language, key)
 
 
 INSTANT = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
 
 
 def test_numbers_amounts_and_dates_are_those_of_the_language() -> None:
-    assert [formats.number(1234.5, language, 2) for language in LANGUAGES] == ["1.234,50", "1,234.50"]
-    assert [formats.percent(0.456, language, 1) for language in LANGUAGES] == ["%45,6", "45.6%"]
-    assert [formats.money(amount, "en") for amount in (0, 12_300_000, 4_200, 7)] == ["$0.00", "$12.30", "$0.0042", "$0.000007"]
-    assert [formats.size(size, "en") for size in (5, 1500, 1_500_000, 250_000_000)] == ["5 B", "1.5 KB", "1.5 MB", "250 MB"]
-    assert formats.size(3 * 10**15, "tr") == "3.000 TB"
-    assert [formats.date_and_time(INSTANT, language, "Europe/Istanbul") for language in LANGUAGES] == [
+    assert [localization.number(1234.5, language, 2) for language in LANGUAGES] == ["1.234,50", "1,234.50"]
+    assert [localization.percent(0.456, language, 1) for language in LANGUAGES] == ["%45,6", "45.6%"]
+    assert [localization.money(amount, "en") for amount in (0, 12_300_000, 4_200, 7)] == ["$0.00", "$12.30", "$0.0042", "$0.000007"]
+    assert [localization.size(size, "en") for size in (5, 1500, 1_500_000, 250_000_000)] == ["5 B", "1.5 KB", "1.5 MB", "250 MB"]
+    assert localization.size(3 * 10**15, "tr") == "3.000 TB"
+    assert [localization.date_and_time(INSTANT, language, "Europe/Istanbul") for language in LANGUAGES] == [
         "20 Kasım 2026 15:14",
         "20 November 2026 15:14",
     ]
-    assert [formats.weekday(INSTANT, language) for language in LANGUAGES] == ["Cuma", "Friday"]
+    assert [localization.weekday(INSTANT, language) for language in LANGUAGES] == ["Cuma", "Friday"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.dashboard.templating import environment
+from chatsvc.dashboard.responses import environment
 from chatsvc.domain import rich_text
 from chatsvc.domain.rich_text import Span, without_choices
 from chatsvc.platforms.telegram import client as telegram

@@ -1,16 +1,26 @@
-"""Bots: list, create, activate, deactivate, delete, and import from a file. Each section of a bot's settings has a form of its own."""
+"""Bots: list, create, activate, deactivate, delete, and import from a file. Each section of a bot's settings has a form of its own.
 
+So have each sentence of its dialogue, which can be changed or reset, and each of its forms with additional fields, one in each row, and a
+preview of the conversation that they produce.
+"""
+
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp.web import Response
 
+from chatsvc import translations
 from chatsvc.dashboard.page import Page, act, form, view
-from chatsvc.domain import opening_hours, profiles, times
+from chatsvc.domain import opening_hours, profiles, refusals, times
 from chatsvc.domain.captures import REQUEST_TYPES
+from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files.parsed import KnowledgeFileError, decode
 from chatsvc.domain.models import Bot
+from chatsvc.domain.profiles import APPOINTMENTS, KINDS, Form, FormField
 from chatsvc.domain.refusals import Refused
-from chatsvc.web.forms import Fields, FormLimits, check_version, version_of
+from chatsvc.services.accounts import bot_files
+from chatsvc.web.forms import Fields, FormLimits, check_version, version_of, whole_number
 
 NEW = ("name", "model", "language", "country", "timezone", "description")
 FIRST_PLACE = {
@@ -179,3 +189,177 @@ async def apply(page: Page) -> Response:
     except Refused as refusal:
         return await show_file.refuse(page, refusal, fields)
     return page.redirect(f"/bots/{bot_id}", done="saved")
+
+
+# Situations of the dialogue in their order, with the beginnings of their sentences' names; the longest beginning counts.
+SITUATIONS: Mapping[str, tuple[str, ...]] = {
+    "talk": ("smalltalk", "kind", "noted", "sorry", "insult", "foreign", "language"),
+    "answers": ("back", "unknown", "offer", "not_text", "business", "facts"),
+    "hours": ("hours", "day"),
+    "requests": (
+        *("open", "ask", "short", "field", "kind.", "any", "no", "without", "privacy"),
+        *("summary", "done", "cancelled", "not_sent", "resume"),
+    ),
+    "mistakes": ("hint", "past", "far", "over", "never", "clashes", "closed.", "insists"),
+    "booked": ("status", "change", "decision"),
+    "team": ("handoff", "person", "open.person", "open.nobody", "unavailable", "closed"),
+}
+_BEGINNINGS = sorted(((begin, name) for name, begins in SITUATIONS.items() for begin in begins), key=lambda pair: -len(pair[0]))
+
+
+Wording = dict[str, Any]
+
+
+def _wordings(bot: Bot) -> list[Wording]:
+    """Return the sentences, each with the bot's own texts (`own`) and the texts in force (`current`) by language.
+
+    `situation` is the part of the dialogue in which the bot uses the sentence. `title` is the key of a description of the sentence, or
+    None for a rare sentence. `phrase` is the key of the visitor's words before it, or None if the bot begins.
+    """
+    own, wordings = profiles.load(bot.profile).texts, list[Wording]()
+    for sentence in bot_files.default_sentences():
+        parts, texts = sentence.name.replace("?", "").split("."), own.get(sentence.name, {})
+        title_key = "bot_texts.at_" + "_".join(parts)
+        phrase_keys = ("bot_texts.said_" + "_".join(parts[:length]) for length in range(len(parts), 0, -1))
+        wordings.append(
+            {
+                "default": sentence,
+                "own": texts,
+                "current": {language: texts.get(language) or text for language, text in sentence.texts.items()},
+                "situation": next(name for begin, name in _BEGINNINGS if sentence.name.startswith(begin)),
+                "title": title_key if translations.has(title_key) else None,
+                "phrase": next(filter(translations.has, phrase_keys), None),
+            }
+        )
+    return wordings
+
+
+async def show_texts(page: Page) -> Response:
+    bot, q, state = await page.bot(), page.query.get("q", ""), page.query.get("status", "")
+    usual: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
+    rare: dict[str, list[Wording]] = {name: [] for name in SITUATIONS}
+    order = {f"bot_texts.{key}": number for number, key in enumerate(translations.section("bot_texts"))}
+    for wording in sorted(_wordings(bot), key=lambda wording: order.get(wording["title"] or "", 0)):
+        keys = filter(None, (wording["title"], wording["phrase"]))
+        texts = [wording["default"].name, *wording["current"].values(), *map(page.text, keys)]
+        if fold(q.strip()) in fold(" ".join(texts)) and (state != "own" or wording["own"]):
+            (usual if wording["title"] else rare)[wording["situation"]].append(wording)
+    is_open = bool(q.strip() or state)
+    return page.render("bot_texts.html", bot=bot, usual=usual, rare=rare, is_open=is_open, q=q, state=state)
+
+
+@view("bot_text.html")
+async def show_sentence(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return one sentence for its form. An empty text restores the default."""
+    bot, name = await page.bot(), page.params["sentence"]
+    wording = next((wording for wording in _wordings(bot) if wording["default"].name == name), None)
+    if wording is None:
+        raise refusals.sentence_not_found(sentence=name)
+    saved = {language: wording["own"].get(language, "") for language in profiles.LANGUAGES}
+    values = {language: typed.raw(language) for language in profiles.LANGUAGES} if typed else saved
+    return {"bot": bot, "wording": wording, "values": values, "saved": saved, "version": version_of(saved)}
+
+
+@form(show_sentence)
+async def set_sentence(page: Page, fields: Fields) -> Response:
+    values = await show_sentence.values(page, fields)
+    check_version(fields.text("version"), values["saved"], values["values"])
+    await page.perform("bot.set", bot=page.params["bot"], texts={page.params["sentence"]: values["values"]})
+    return page.redirect(f"/bots/{page.params['bot']}/texts", done="saved")
+
+
+MOST_FIELDS = 12
+NO_ROW = {"name": "", "kind": KINDS[0], "choices": "", "required": "1", "ask_tr": "", "ask_en": ""}
+
+FieldRow = dict[str, str]
+
+
+@view("bot_form.html")
+async def show_form(page: Page, typed: Fields) -> dict[str, Any]:
+    """Return the values of the page. These are the saved form, or the typed rows if a button rearranges them."""
+    bot, kind = await page.bot(), page.params["kind"]
+    if kind not in REQUEST_TYPES:
+        raise refusals.form_not_found(form=kind)
+    form, button = profiles.load(bot.profile).form(kind), typed.text("do")
+    rows = _rearranged(_typed_rows(typed), button) if typed else [_row(field) for field in form.fields]
+    lasts = typed.text("is") or form.appointment
+    now = times.local(page.services.clock(), bot.timezone)
+    return {
+        "bot": bot,
+        "version": version_of(_saved_form(form)),
+        "kind": kind,
+        "appointment": lasts,
+        "rows": rows or [NO_ROW],
+        "kinds": [(kind, page.text(f"bot_forms.of_{kind}")) for kind in KINDS],
+        "sample": bot_files.sample_questions(bot, kind, _form_of(lasts, rows), page.language, now),
+        "most": MOST_FIELDS,
+        "appointments": [(length, page.text(f"bot_forms.is_{length}")) for length in APPOINTMENTS],
+        "is_changed": bool(button),
+    }
+
+
+def _saved_form(form: Form) -> dict[str, object]:
+    """Return the contents of a form as texts, from which its version is computed and which can be shown."""
+    rows = [f"{field.name}: {', '.join(filter(None, [*field.choices, *field.ask.values()]))}" for field in form.fields]
+    return {"is": form.appointment, "fields": rows}
+
+
+def _row(field: FormField) -> FieldRow:
+    asked = {f"ask_{language}": field.ask.get(language, "") for language in profiles.LANGUAGES}
+    return {"name": field.name, "kind": field.kind, "choices": ", ".join(field.choices), "required": "1" if field.required else "", **asked}
+
+
+def _fields_of(rows: list[FieldRow]) -> list[dict[str, Any]]:
+    """Return the fields of the form, which are the rows with a name."""
+    return [
+        {
+            "name": row["name"].strip(),
+            "kind": row["kind"],
+            "ask": {language: text for language in profiles.LANGUAGES if (text := row[f"ask_{language}"].strip())},
+            "choices": list(filter(None, map(str.strip, re.split(r"[,\n]", row["choices"])))) if row["kind"] == "choice" else [],
+            "required": bool(row["required"]),
+        }
+        for row in rows
+        if row["name"].strip()
+    ]
+
+
+def _form_of(appointment: str, rows: list[FieldRow]) -> Form:
+    known = [{**value, "kind": value["kind"] if value["kind"] in KINDS else KINDS[0]} for value in _fields_of(rows)]
+    return Form(appointment, tuple(FormField(**{**value, "choices": tuple(value["choices"])}) for value in known))
+
+
+def _typed_rows(fields: Fields) -> list[FieldRow]:
+    """Return the typed rows. Rows with a name come first, because faults identify a field by its position among them."""
+    rows = [
+        {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if f"required_{number}" in fields else ""}
+        for number in range(MOST_FIELDS)
+        if f"name_{number}" in fields
+    ]
+    return rows if fields.text("do") else sorted(rows, key=lambda row: not row["name"].strip())
+
+
+def _rearranged(rows: list[FieldRow], button: str) -> list[FieldRow]:
+    """Add, move or remove a row for the button `add`, `up-1`, `down-1` or `remove-1`. Ignore any other button."""
+    verb, _, number = button.partition("-")
+    index = whole_number(number)
+    if verb == "add":
+        return [*rows, NO_ROW][:MOST_FIELDS]
+    if verb in ("up", "down", "remove") and index is not None and index < len(rows):
+        row = rows.pop(index)
+        if verb != "remove":
+            rows.insert(index + 1 if verb == "down" else max(0, index - 1), row)
+    return rows
+
+
+@form(show_form)
+async def set_form(page: Page, fields: Fields) -> Response:
+    """Save one form, without the fields that have no name. The button of a row only changes the rows and saves nothing."""
+    if fields.text("do"):
+        return await show_form(page, fields)
+    kind, rows, appointment = page.params["kind"], _typed_rows(fields), fields.text("is")
+    saved = _saved_form(profiles.load((await page.bot()).profile).form(kind))
+    check_version(fields.text("version"), saved, _saved_form(_form_of(appointment or "time", rows)))
+    lasts = {"is": appointment} if kind == "appointment" and appointment else {}
+    await page.perform("bot.set", bot=page.params["bot"], forms={kind: {"fields": _fields_of(rows), **lasts}})
+    return page.redirect(f"/bots/{page.params['bot']}/forms/{kind}", done="saved")

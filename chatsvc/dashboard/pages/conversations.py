@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import formats, records, responses
+from chatsvc.dashboard import localization, records, responses
 from chatsvc.dashboard.page import Page, form, status_of, view
 from chatsvc.dashboard.responses import with_query
 from chatsvc.domain import shapes
@@ -113,7 +113,7 @@ def _timeline(shown: ShownConversation, zone: str) -> list[dict[str, Any]]:
     messages: list[tuple[int, ShownMessage | None, Note | None]] = [(entry.message.created_at, entry, None) for entry in shown.messages]
     notes = [(note.created_at, None, note) for note in shown.view.team.notes if first <= note.created_at <= last]
     return [
-        {"day": formats.moment(created_at, zone).date(), "created_at": created_at, "message": message, "note": note}
+        {"day": localization.moment(created_at, zone).date(), "created_at": created_at, "message": message, "note": note}
         # Messages stay in their order, also where a clock was set back meanwhile.
         for created_at, message, note in merge(messages, notes, key=itemgetter(0))
     ]
@@ -166,7 +166,7 @@ async def opened(page: Page, typed: Fields) -> dict[str, Any]:
         **await _reply_values(page, shown, typed if is_reply else NO_FIELDS),
         "note_text": typed.raw("text") if is_note else "",
         "snoozes": [(name, _until(page, name, "")) for name in _SNOOZES],
-        "now": formats.moment(now, page.timezone).strftime("%Y-%m-%dT%H:%M"),
+        "now": localization.moment(now, page.timezone).strftime("%Y-%m-%dT%H:%M"),
         "timeline": _timeline(shown, zone),
         # Each once.
         "contact": {kind: list(dict.fromkeys(filter(None, given))) for kind, given in contact.items()},
@@ -232,7 +232,7 @@ async def act(page: Page) -> Response:
 
 def _until(page: Page, name: str, typed: str) -> int:
     """Return the time until which a form snoozes a conversation, in Unix milliseconds. Return 0 if the typed time cannot be read."""
-    now = formats.moment(page.services.clock(), page.timezone)
+    now = localization.moment(page.services.clock(), page.timezone)
     if name == "hours":
         wanted = now + timedelta(hours=3)
     elif name in _SNOOZES:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import calendar_grid, formats, records
+from chatsvc.dashboard import calendar_grid, localization, records
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain import times
 from chatsvc.domain.captures import InboxItem
@@ -25,14 +25,14 @@ def _day(page: Page, typed: Fields) -> date | None:
     except ValueError:
         if page.query.get("day"):
             return None
-        day = formats.moment(page.services.clock(), page.timezone).date()
+        day = localization.moment(page.services.clock(), page.timezone).date()
     return day if date.min + timedelta(days=30) < day < date.max - timedelta(days=30) else None
 
 
 @view("inbox_calendar.html")
 async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
     is_day, now = page.query.get("view") == "day", page.services.clock()
-    length, day = timedelta(days=1 if is_day else 7), _day(page, typed) or formats.moment(now, page.timezone).date()
+    length, day = timedelta(days=1 if is_day else 7), _day(page, typed) or localization.moment(now, page.timezone).date()
     values = await records.values(page, typed)
     bots = values["bots"]
     chosen: list[Bot] = [bots[page.query["bot"]]] if page.query.get("bot") in bots else list(bots.values())
@@ -59,7 +59,7 @@ async def _calendar(page: Page, typed: Fields) -> dict[str, Any]:
         "first": first,
         "before": day - length,
         "after": day + length,
-        "today": formats.moment(now, zone).date(),
+        "today": localization.moment(now, zone).date(),
         "weekdays": times.DAYS[page.language],
         "added": {**asked, "bot": asked["bot"] or next((bot.id for bot in chosen), "")},
         "adds": bool(typed or asked["time"]),

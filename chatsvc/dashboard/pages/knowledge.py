@@ -1,4 +1,7 @@
-"""Knowledge of a bot: its entries by source, with a search. Files or a pasted text can be added, and a source removed or exported."""
+"""Knowledge of a bot: its entries by source, with a search. Files or a pasted text can be added, and a source removed or exported.
+
+Websites from which a bot learns are added, listed, read again and removed. A draft of each can be previewed, applied and discarded.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,18 +10,22 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard.page import Page, form, view
+from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.wording import fault_line
+from chatsvc.domain import refusals
 from chatsvc.domain.escaping import one_line
 from chatsvc.domain.folding import fold
 from chatsvc.domain.knowledge_files import writing
 from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.websites import EVERY_DAYS, MOST_PAGES
 from chatsvc.services.knowledge import knowledge
 from chatsvc.services.knowledge.knowledge import MOST_PIECES, Piece, Pieces, joined
+from chatsvc.services.knowledge.sites import ShownSite
 from chatsvc.web.forms import Fields, FormLimits, whole_number
 
+PREVIEW = "/bots/{bot}/knowledge/previews/{result.id}"
 SHOWN = 50  # entries of a page
 LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
 PIECES_LIMITS = FormLimits(size=8 * 1024 * 1024, field_size=64 * 1024, fields=8 * MOST_PIECES)
@@ -203,3 +210,48 @@ async def import_pieces(page: Page) -> Response:
         lines = [fault_line(page.language, fault) for fault in faults] if isinstance(faults, list) else []
         return await _pieces.refuse(page, refusal, fields, faults=lines)
     return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="files_added")
+
+
+SHOWN_PAGES = 100  # pages of a site on one page
+SITES_PATH = "/bots/{bot}/knowledge/sites"
+_EMPTY = {"url": "", "include": "", "exclude": "", "max_pages": str(MOST_PAGES), "every_days": str(EVERY_DAYS)}
+
+
+@view("sites.html")
+async def show_sites(page: Page, typed: Fields) -> dict[str, Any]:
+    bot, values = await page.bot(), {name: typed.raw(name) for name in _EMPTY} if typed else _EMPTY
+    sites = await page.perform("site.list", bot=bot.id)
+    return {"bot": bot, "sites": sites, "values": values, "review": not typed or "review" in typed}
+
+
+@form(show_sites)
+async def add_site(page: Page, fields: Fields) -> Response:
+    given: dict[str, Any] = {name: fields.raw(name).split() for name in ("include", "exclude")}
+    given |= {name: fields.number(name) for name in ("max_pages", "every_days") if fields.text(name)}
+    bot, review = page.params["bot"], "review" in fields
+    site = await page.perform("site.add", bot=bot, url=fields.text("url"), review=review, **given)
+    return page.redirect(f"/bots/{bot}/knowledge/sites/{site.id}")
+
+
+async def show_site(page: Page) -> Response:
+    shown: ShownSite = await page.perform("site.show", site=page.params["site"])
+    if shown.bot.id != page.params["bot"]:
+        raise refusals.site_not_found(site=shown.site.id)
+    part = page.part(shown.pages, SHOWN_PAGES)
+    return page.render(
+        "site.html",
+        bot=shown.bot,
+        shown=shown,
+        site=shown.site,
+        pages=part.items,
+        entries=sum(entry.entries for entry in shown.pages),
+        answering=sum(entry.entries > 0 for entry in shown.pages),
+        next=part.next,
+    )
+
+
+sync_site = act("site.sync", "site", to=SITES_PATH + "/{site}")
+apply_site = act("site.apply", "site", to=SITES_PATH + "/{site}", done="saved")
+discard_site = act("site.discard", "site", to=SITES_PATH + "/{site}")
+remove_site = act("site.remove", "site", to=SITES_PATH, done="removed", confirm=True)
+preview_site = act("site.preview", "site", to=PREVIEW)

@@ -18,7 +18,6 @@ from chatsvc.web.forms import NO_FIELDS, Fields, check_version, version_of
 
 MOST_ENTRIES = 200  # of a change that are shown
 KINDS = ("lost", "changed", "gained")
-PREVIEW = "/bots/{bot}/knowledge/previews/{result.id}"
 _EMPTY = {"question": "", "alt": "", "answer": "", "language": ""}
 
 
@@ -230,5 +229,5 @@ async def save_preview(page: Page, fields: Fields) -> Response:
     return page.redirect(f"/bots/{bot}/knowledge", done="files_added")
 
 
-phrase = act("knowledge.phrase", "bot", to=PREVIEW)
-check = act("knowledge.lint", "bot", to=PREVIEW)
+phrase = act("knowledge.phrase", "bot", to=knowledge.PREVIEW)
+check = act("knowledge.lint", "bot", to=knowledge.PREVIEW)

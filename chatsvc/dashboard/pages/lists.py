@@ -5,7 +5,7 @@ from typing import Any
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import formats, records
+from chatsvc.dashboard import localization, records
 from chatsvc.dashboard.page import Page, form, view
 from chatsvc.domain.captures import InboxItem
 from chatsvc.domain.escaping import BYTE_ORDER_MARK, row
@@ -51,7 +51,7 @@ async def _download(page: Page, file: str, columns: tuple[str, ...], cells_of: C
 
 
 def _time(page: Page, instant: int) -> str:
-    return f"{formats.moment(instant, page.timezone):%Y-%m-%d %H:%M}"
+    return f"{localization.moment(instant, page.timezone):%Y-%m-%d %H:%M}"
 
 
 async def download_inbox(page: Page) -> Response:

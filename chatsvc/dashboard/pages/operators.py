@@ -1,4 +1,7 @@
-"""Operators of an account: list, add, roles, set-up links, sessions, remove."""
+"""Operators of an account: list, add, roles, set-up links, sessions, remove. Also the page that shows secrets once.
+
+The signed-in operator's own settings are name, notices, language, password, second factor and sessions.
+"""
 
 from typing import Any
 from urllib.parse import quote
@@ -6,8 +9,9 @@ from urllib.parse import quote
 from aiohttp.web import Response
 
 from chatsvc.dashboard.page import HOME_PATH, Page, act, form, view
-from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
-from chatsvc.services.team import operators
+from chatsvc.domain import passwords
+from chatsvc.domain.operators import LANGUAGES, NO_NOTICE, NO_ROLE, ROLES, NewOperator, offered_notices
+from chatsvc.services.team import credentials, operators
 from chatsvc.web.forms import Fields
 
 PATH = "/operators"
@@ -93,3 +97,80 @@ async def change(page: Page, fields: Fields) -> Response:
     if is_self and role not in ("", "owner") and not page.operator.admin:
         return page.redirect(HOME_PATH, done="saved")
     return page.redirect(PATH if is_self or role == NO_ROLE else _path(email), done="saved")
+
+
+OWN_PATH = "/me"
+SECOND_FACTOR = "/me#second-factor"
+
+
+@view("me.html")
+async def show_own(page: Page, typed: Fields) -> dict[str, Any]:
+    operator = page.operator
+    return {
+        "typed": {
+            "name": typed.text("name") if "name" in typed else operator.name,
+            "notices": _notices(typed) if "name" in typed else operator.notices,
+            "timezone": typed.text("timezone") if "timezone" in typed else operator.timezone,
+        },
+        "sessions": await page.perform("session.list"),
+        "codes_left": await credentials.recovery_codes_left(page.services, page.caller),
+        "languages": LANGUAGES,
+        "notices": offered_notices(operator),
+        "least": passwords.LEAST,
+        "most": passwords.MOST,
+    }
+
+
+def _notices(fields: Fields) -> list[str]:
+    return fields.all("notice") or [NO_NOTICE]
+
+
+@form(show_own)
+async def set_profile(page: Page, fields: Fields) -> Response:
+    await page.perform("operator.set", email=page.operator.email, name=fields.text("name"), notices=_notices(fields))
+    return page.redirect(OWN_PATH, done="saved")
+
+
+@form(show_own)
+async def set_preference(page: Page, fields: Fields) -> Response:
+    """Set the operator's language or time zone. The path names which of the two."""
+    name = page.path.rpartition("/")[2]
+    await page.perform(f"operator.{name}", **{name: fields.text(name)})
+    return page.redirect(OWN_PATH, done="saved")
+
+
+@form(show_own)
+async def set_password(page: Page, fields: Fields) -> Response:
+    session = await page.perform("password.set", password=fields.raw("password"), current=fields.raw("current"))
+    return page.start_session(session, OWN_PATH, done="password")
+
+
+@form(show_own)
+async def offer_secret(page: Page, fields: Fields) -> Response:
+    offered = await page.perform("totp.enable", password=fields.raw("password"))
+    secrets = {page.text("me.totp_secret"): offered.secret, page.text("me.totp_uri"): offered.uri}
+    return await page.show_once(secrets, SECOND_FACTOR, page.text("me.totp_secret_title"))
+
+
+@form(show_own)
+async def confirm_secret(page: Page, fields: Fields) -> Response:
+    codes = await page.perform("totp.confirm", code=fields.text("code"))
+    secrets = {page.text("me.recovery_code", number=number): code for number, code in enumerate(codes, 1)}
+    return await page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
+
+
+@form(show_own)
+async def disable_second_factor(page: Page, fields: Fields) -> Response:
+    await page.perform("totp.disable", password=fields.raw("password"))
+    return page.redirect(SECOND_FACTOR, done="saved")
+
+
+@form(show_own)
+async def revoke_session(page: Page, fields: Fields) -> Response:
+    revoked = await page.perform("session.revoke", session=fields.text("id"))
+    return page.end_session() if revoked.id == page.session.id else page.redirect(OWN_PATH, done="session_ended")
+
+
+async def show_secrets(page: Page) -> Response:
+    # A request for the head alone uses nothing up.
+    return page.render("shown_gone.html") if page.request.method == "HEAD" else await page.show_secrets()

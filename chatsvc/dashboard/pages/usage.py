@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from aiohttp.web import Response
 
-from chatsvc.dashboard import formats
+from chatsvc.dashboard import localization
 from chatsvc.dashboard.page import Page
 from chatsvc.domain import times
 from chatsvc.domain.analytics import NOTHING, Quality, UsageSummary, UsageTotals, sums, total
@@ -111,7 +111,7 @@ async def show(page: Page) -> Response:
 
 def _change(page: Page, now: int, earlier: int) -> str:
     """Return by how many percent a figure has changed, as text. Return "" if the earlier figure is 0."""
-    return ("+" if now > earlier else "") + formats.percent((now - earlier) / earlier, page.language) if earlier else ""
+    return ("+" if now > earlier else "") + localization.percent((now - earlier) / earlier, page.language) if earlier else ""
 
 
 def _duration(page: Page, seconds: int | None) -> str:
@@ -125,8 +125,8 @@ def _stacked(page: Page, key: str, series: Sequence[str], by_day: list[tuple[int
     rows = [[getattr(counts, name) for name in series] for _, counts in by_day]
     labels, texts = [page.text(f"usage.{name}") for name in series], []
     for (day, _), values in zip(by_day, rows, strict=True):
-        counts = (f"{label} {formats.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
-        texts.append(f"{formats.date(day, page.language)}: {', '.join(counts)}")
+        counts = (f"{label} {localization.number(value, page.language)}" for label, value in zip(labels, values, strict=True))
+        texts.append(f"{localization.date(day, page.language)}: {', '.join(counts)}")
     return chart(key, series, [day for day, _ in by_day], rows, texts)
 
 
@@ -134,8 +134,8 @@ def _billed(page: Page, summary: UsageSummary, key: str) -> Chart:
     days, texts = [day for day, _ in summary.by_day], []
     values = [usage.cost_micro_usd if key == "cost" else usage.messages for _, usage in summary.by_day]
     for day, value in zip(days, values, strict=True):
-        cost = formats.money(value, page.language)
-        texts.append(page.text(f"usage.day_{key}", day=formats.date(day, page.language), cost=cost, count=value))
+        cost = localization.money(value, page.language)
+        texts.append(page.text(f"usage.day_{key}", day=localization.date(day, page.language), cost=cost, count=value))
     return chart(key, ("bar",), days, [[value] for value in values], texts)
 
 
