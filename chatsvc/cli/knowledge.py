@@ -88,7 +88,7 @@ operation(
     *options(output=OutputPath(over=True)),
 )
 def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | None, as_json: bool) -> None:
-    from chatsvc.domain.knowledge_files import writing
+    from chatsvc.domain import knowledge_files
 
     if as_json and (form or output):
         raise click.UsageError("--json prints the entries; it goes neither with --format nor with --output")
@@ -101,7 +101,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
         show(exported["entries"], True)
         return
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in exported["entries"]]
-    parts = writing.FORMS[form](entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
+    parts = knowledge_files.WRITERS[form](entries, [Synonyms(tuple(group["words"]), group["source"]) for group in exported["synonyms"]])
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
     shown = escaping.escape if output is None and sys.stdout.isatty() else str
     with written(output) as file:
@@ -176,7 +176,7 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     *options(markdown=bool, clear=bool),
 )
 def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, markdown: bool, clear: bool, as_json: bool) -> None:
-    from chatsvc.domain.knowledge_files.writing import question
+    from chatsvc.domain.knowledge_files import question
 
     if markdown and (clear or as_json):
         raise click.UsageError("--markdown goes neither with --json nor with --clear")

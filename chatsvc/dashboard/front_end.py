@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from aiohttp import typedefs, web
 from aiohttp.web import Request, Response
 
-from chatsvc.dashboard import browsers, responses
+from chatsvc.dashboard import localization, responses
 from chatsvc.dashboard.page import ACCOUNT_ACCESS, CODE_PATH, HOME_PATH, LOGIN_PATH, REFRESH, Access, Handler, Page
 from chatsvc.dashboard.pages.today import WAITING_PATH
 from chatsvc.dashboard.responses import STATIC_FOLDER, STATIC_PREFIX, load, with_query
@@ -64,7 +64,7 @@ class Dashboard:
             response = await self._show_unknown(request, fault)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            response = responses.fault(503, browsers.language(request.headers.get("Accept-Language", "")))
+            response = responses.fault(503, localization.preferred_language(request.headers.get("Accept-Language", "")))
         if response.status >= 400:
             info.error = info.error or f"page_{response.status}"
         return response
@@ -148,7 +148,7 @@ class Dashboard:
         """Return the error page of a fault of the HTTP protocol."""
         info = request[INFO]
         info.error = type(fault).__name__
-        return responses.fault(fault.status, browsers.language(request.headers.get("Accept-Language", "")), info.id)
+        return responses.fault(fault.status, localization.preferred_language(request.headers.get("Accept-Language", "")), info.id)
 
 
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:

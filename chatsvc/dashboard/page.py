@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from aiohttp.web import Request, Response
 
 from chatsvc import translations
-from chatsvc.dashboard import browsers, localization, responses, wording
+from chatsvc.dashboard import localization, responses, wording
 from chatsvc.dashboard.responses import environment, local, put_cookie, with_query
 from chatsvc.dashboard.wording import faults_of, sentence
 from chatsvc.domain import refusals
@@ -129,7 +129,7 @@ class Page:
     @cached_property
     def language(self) -> str:
         accepted = self.request.headers.get("Accept-Language", "")
-        return browsers.language(accepted, self.operator.language if self.signed_in else None)
+        return localization.preferred_language(accepted, self.operator.language if self.signed_in else None)
 
     @property
     def role(self) -> Role | None:

@@ -16,7 +16,7 @@ from zoneinfo import available_timezones
 from aiohttp.web import Response
 
 from chatsvc import translations
-from chatsvc.dashboard import browsers, localization
+from chatsvc.dashboard import localization
 from chatsvc.domain import rich_text, times
 from chatsvc.domain.knowledge_files.documents import TABLE_RULE
 from chatsvc.domain.operators import SESSION_MS
@@ -73,7 +73,7 @@ def environment() -> Environment:
     jinja.filters["unruled"] = _without_rules
     jinja.globals["machine_time"] = times.without_fraction
     jinja.globals["qr_code"] = qr_code
-    jinja.globals["browser_name"] = browsers.name
+    jinja.globals["browser_name"] = localization.browser_name
     jinja.globals["zones"] = _zones
     return jinja
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.dashboard import browsers
+from chatsvc.dashboard import localization
 from chatsvc.dashboard.responses import HEADERS, local, with_query
 from chatsvc.services.team import operators
 from chatsvc.store.database import StoreUnavailable
@@ -43,12 +43,12 @@ async def test_a_failed_sign_in_keeps_the_address_and_not_the_password(anyone: C
     ],
 )
 def test_the_browser_chooses_between_two_languages(header: str, language: str) -> None:
-    assert browsers.language(header) == language
+    assert localization.preferred_language(header) == language
 
 
 @pytest.mark.parametrize(("header", "name"), BROWSERS)
 def test_browsers_are_named(header: str, name: str) -> None:
-    assert browsers.name(header) == name
+    assert localization.browser_name(header) == name
 
 
 async def test_an_operators_language_wins_over_the_browsers(site: Site, anyone: Client) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatsvc.domain.knowledge_files import parsed, writing
+from chatsvc.domain import knowledge_files
+from chatsvc.domain.knowledge_files import parsed
 from chatsvc.domain.knowledge_files.documents import LONGEST, parse_text
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import MAX_BYTES, KnowledgeFileError, Parsed, ParsedEntry, decode, decode_any, one_line
@@ -274,12 +275,12 @@ def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str],
     if not known and not synonyms:
         return
     for form, ending in (("jsonl", ".jsonl"), ("csv", ".csv")):
-        back = read(f"all{ending}", "".join(writing.FORMS[form](known, synonyms)), "de")
+        back = read(f"all{ending}", "".join(knowledge_files.WRITERS[form](known, synonyms)), "de")
         assert [Entry("id", *entry[:5]) for entry in back.entries] == known
         assert [Synonyms(*row) for row in back.synonyms] == synonyms
     once = list({(entry.language, entry.question.casefold()): entry for entry in known}.values())
     if once:
-        back = read("all.md", "".join(writing.FORMS["markdown"](once, synonyms)), "de")
+        back = read("all.md", "".join(knowledge_files.WRITERS["markdown"](once, synonyms)), "de")
         assert [Entry("id", *entry[:4]) for entry in back.entries] == [entry._replace(source=None) for entry in once]
         assert [row.words for row in back.synonyms] == list(dict.fromkeys(row.words for row in synonyms))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chatsvc.domain import escaping
 from chatsvc.domain.escaping import row, with_formulas, without_formulas
-from chatsvc.domain.knowledge_files.writing import FORMS
+from chatsvc.domain.knowledge_files import WRITERS
 from chatsvc.domain.models import Entry
 from tests.knowledge_files import read
 
@@ -43,7 +43,7 @@ def test_a_text_that_is_no_formula_stays_and_so_do_numbers(text: str) -> None:
 
 def test_knowledge_written_as_csv_runs_nothing_and_comes_back() -> None:
     entry = Entry("id", "=1+1", ("-x", 'a;=HYPERLINK("x")'), "- one\n- two;=3\n'=kept", "en", "+faq.md")
-    text = "".join(FORMS["csv"]([entry], []))
+    text = "".join(WRITERS["csv"]([entry], []))
     assert [cell for cell in cells(text, ";") if cell.startswith(("=", "+", "-", "@"))] == []
     (back,) = read("x.csv", text, "en").entries
     assert (back.question, back.alt, back.answer, back.source) == (entry.question, entry.alt, entry.answer, entry.source)

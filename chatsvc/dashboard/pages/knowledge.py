@@ -12,10 +12,9 @@ from aiohttp.web import Response
 
 from chatsvc.dashboard.page import Page, act, form, view
 from chatsvc.dashboard.wording import fault_line
-from chatsvc.domain import refusals
+from chatsvc.domain import knowledge_files, refusals
 from chatsvc.domain.escaping import one_line
 from chatsvc.domain.folding import fold
-from chatsvc.domain.knowledge_files import writing
 from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
@@ -137,7 +136,7 @@ async def export(page: Page) -> Response:
     form = page.query.get("format", "")
     ending, kind = TYPES.get(form, TYPES["markdown"])
     whole = await page.perform("knowledge.export", bot=page.params["bot"])
-    written = writing.FORMS.get(form, writing.FORMS["markdown"])(whole.entries, whole.synonyms)
+    written = knowledge_files.WRITERS.get(form, knowledge_files.WRITERS["markdown"])(whole.entries, whole.synonyms)
     body = await page.services.offload(lambda: "".join(written).encode())
     return page.download(body, kind, f"knowledge.{ending}")
 
