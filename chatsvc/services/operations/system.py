@@ -214,7 +214,7 @@ class Rotation(NamedTuple):
 
 
 async def rotate_master_key(services: Services, _: Caller, *, key: str | None = None) -> Rotation:
-    """Replace the master key by `key` (64 hexadecimal digits) or by a random one, for which all secrets are sealed again."""
+    """Replace the master key by `key` (64 hexadecimal digits) or a random one, and seal all secrets again."""
     held = services.secret
     if key is None and held.file is None:
         raise refusals.master_key_configured()
