@@ -25,7 +25,7 @@ PATIENCE_S = 30
 
 PROGRAM = """
 import os, resource, sys, time
-from chatsvc.domain.knowledge_files import decoding
+from chatsvc.domain.knowledge_files import parsed
 from chatsvc.file_reader import child
 {body}
 child.main()
@@ -66,12 +66,12 @@ def test_what_takes_too_long_is_stopped_and_the_other_files_are_read(monkeypatch
         tmp_path,
         """
 child.SECONDS_PER_MEGABYTE = 0.2
-decode = decoding.decode
+decode = parsed.decode
 def slow(name, data):
     while name == "slow.md":
         pass
     return decode(name, data)
-decoding.decode = slow
+parsed.decode = slow
 """,
     )
     with pytest.raises(Refused) as refused:
@@ -82,7 +82,7 @@ decoding.decode = slow
 
 
 SLEEPS = "time.sleep(60)"
-DECODES = "def decode(name, data):\n    {}\ndecoding.decode = decode"
+DECODES = "def decode(name, data):\n    {}\nparsed.decode = decode"
 
 
 @pytest.mark.parametrize(
