@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -33,6 +34,7 @@ LEAST = rows("services/least_roles")
 PERSONAL = [name for name, least in LEAST if least == "own session"]
 EXPECTED = {name: Role[least.upper()] for name, least in LEAST if least != "own session"}
 EVERY = sorted(OPERATIONS.keys() - set(PERSONAL))
+GIVEN = {name: json.loads(given) for name, given in rows("services/permission_arguments")}
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -76,54 +78,12 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
 def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
     """Arguments with which an operation names records of one account."""
     more: dict[str, dict[str, Any]] = {
-        "account.create": {"name": "x"},
-        "account.import_begin": {"record": {}},
-        "account.import_put": {"records": []},
-        "account.import_end": {"complete": False},
-        "bot.create": {"name": "x"},
-        "bot.set": {"name": "x"},
-        "closed.add": {"first": "2026-12-31"},
-        "closed.remove": {"first": "2026-12-31"},
-        "bot.apply": {"file": "bot.yaml", "text": "name: x"},
-        "bot.sync": {"files": []},
-        "site.add": {"url": "https://127.0.0.2/"},
-        "test.add": {"ask": "open?", "decision": "answer"},
-        "test.remove": {"test": "x"},
-        "bot.compare": {"file": "bot.yaml", "text": "name: x"},
+        **GIVEN,
         "knowledge.add": {"files": knowledge_of("a.md", "## A?\n\nB.\n")},
         "knowledge.split": {"file": ("a.md", b"## A?\n\nB.\n")},
-        "knowledge.compare": {"source": "a.md", "pieces": []},
         "knowledge.import": {"source": "a.md", "pieces": [Piece("A?", "B.", "en")]},
-        "knowledge.remove_source": {"source": "a.md"},
-        "knowledge.search": {"questions": ["open?"]},
-        "knowledge.set": {"question": "A?", "answer": "B."},
-        "knowledge.preview_show": {"preview": UNKNOWN},
-        "knowledge.phrase_apply": {"preview": UNKNOWN},
-        "unanswered.answer": {"question": 1},
-        "unanswered.add": {"question": 1},
-        "webhook.set": {"events": ["request.created"]},
-        "webhook.resend_failed": {"since": "2026-01-01"},
-        "mail.test": {"email": "ada@example.com"},
-        "backup.read": {"backup": "x"},
-        "request.set": {"status": "done"},
-        "appointment.set": {"status": "done"},
-        "appointment.add": {"date": "2026-12-05", "time": "11:00", "name": "Ada"},
-        "request.decide": {"accept": True},
-        "inbox.find": {"record": "x"},
-        "inbox.drafts": {"items": []},
-        "conversation.erase": {"user_id": "nobody"},
-        "conversation.find": {"q": "x"},
-        "conversation.see": {"message": 1},
-        "inbox.appointments": {"first": 0, "end": 1},
-        "conversation.note": {"text": "Call back."},
         "conversation.snooze": {"until": START + 60_000},
-        "conversation.label": {"add": "vip"},
-        "conversation.assign": {"email": ""},
-        "saved_reply.set": {"name": "x", "text": "x"},
-        "saved_reply.remove": {"name": "x"},
-        "conversation.reply": {"text": "A person here."},
         **{name: {"channel": "web"} for name in ("channel.set", "channel.pause", "channel.resume", "channel.remove")},
-        "operator.add": {"email": "new@example.com", "role": "reader"},
         "operator.set": {"email": f"{ids.get('account', UNKNOWN)}@example.com", "role": "editor"},
         **{
             name: {"email": f"{ids.get('account', UNKNOWN)}@example.com"}
@@ -142,20 +102,9 @@ def test_the_table_names_each_operation_once() -> None:
 
 
 async def test_without_a_session_nobody_performs_an_operation_on_it(app: App) -> None:
-    given: dict[str, dict[str, Any]] = {
-        "session.create": {"email": "nobody@example.com", "password": "x"},
-        "session.verify": {"code": "000000"},
-        "session.revoke": {"session": UNKNOWN},
-        "password.set": {"password": "three plain words"},
-        "totp.enable": {"password": "x"},
-        "totp.confirm": {"code": "000000"},
-        "totp.disable": {"password": "x"},
-        "operator.language": {"language": "tr"},
-        "operator.timezone": {"timezone": "Europe/London"},
-    }
     for name, caller in itertools.product(PERSONAL, (ANONYMOUS, ADMIN)):
         expected = "sign_in_failed" if name == "session.create" else "session_needed"
-        assert await refusal(app, caller, name, given.get(name, {})) == expected, name
+        assert await refusal(app, caller, name, GIVEN.get(name, {})) == expected, name
     # Strangers must not be able to evict the records of others.
     assert (await perform(app.services, ADMIN, "audit", {})).items == []
 
