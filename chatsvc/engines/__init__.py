@@ -91,6 +91,11 @@ class Knowledge(Protocol):
         """Primary tags of the entries' languages."""
         ...
 
+    @property
+    def characters(self) -> int:
+        """Number of characters of the entries, without their other phrasings."""
+        ...
+
     def search(
         self,
         text: str,

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -143,7 +144,7 @@ def history(connection: Connection, conversation: ConversationKey, limit: int, s
         (number, limit),
     ).fetchall()
     records = captures.of_conversation(connection, number, MAX_RECORDS) if capturing is not None else ()
-    return ConversationHistory([HistoryMessage(*message) for message in reversed(messages)], dialogue, captured, records)
+    return ConversationHistory(list(starmap(HistoryMessage, reversed(messages))), dialogue, captured, records)
 
 
 @writes

@@ -71,6 +71,10 @@ class Shelf:
     entries: Sequence[Entry] = ()
     languages: AbstractSet[str] = frozenset({"tr", "en"})
 
+    @property
+    def characters(self) -> int:
+        return sum(len(entry.question + entry.answer) for entry in self.entries)
+
     def search(
         self,
         text: str,

@@ -144,7 +144,7 @@ class AnthropicEngine:
         budget = prompt.HOSTED if self._hosted else prompt.ON_PREM
         offered: tuple[str, ...] = ()
         if may_use_tools:
-            offered += () if prompt.fits(turn.knowledge, budget.knowledge) else (tools.SEARCH,)
+            offered += () if turn.knowledge.characters <= budget.knowledge else (tools.SEARCH,)
             offered += (tools.NOTE_REQUEST, tools.NOTE_APPOINTMENT) if turn.may_capture else ()
             offered += (tools.CHANGE_RECORD,) if any(record.status in notes.TAKEN_BACK for record in turn.captured) else ()
             offered += (tools.NO_ANSWER,) if offered else ()

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from chatsvc import timezones
@@ -20,7 +19,7 @@ from chatsvc.domain import opening_hours, profiles, times
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.folding import primary
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import Hit, Knowledge, Turn, hours, site_of
+from chatsvc.engines import Hit, Turn, hours, site_of
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean, text_block, without_thoughts, without_tokens
 from chatsvc.language.language_detection import spoken
@@ -126,11 +125,11 @@ def request(
     true, the history is halved, because the server refused it as too long.
     """
     budget = HOSTED if hosted else ON_PREM
-    is_whole = fits(turn.knowledge, budget.knowledge)
+    is_whole = turn.knowledge.characters <= budget.knowledge
     system = [rules(turn.bot, site_of(turn.knowledge), offered=offered, cached=hosted and not is_whole)]
     system += [block(entries_told(turn.knowledge.entries, _EVERYTHING), cached=hosted)] if is_whole else []
     passages = [] if is_whole else [entries_told([hit.entry for hit in hits], "What was found for this question")]
-    lines = (f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}" for record in turn.captured[-MAX_RECORDS:])
+    lines = [f"\n- {record.kind} {record.id}, status {record.status}: {described(record)}" for record in turn.captured[-MAX_RECORDS:]]
     records = [_RECORDS + "".join(lines)] if turn.captured else []
     sent = messages(turn.history, turn.message, budget.history)
     if shortened:
@@ -165,14 +164,14 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
         if content := clean(cut(past.content)).strip():
             newest_first.append((past.role, content))
             used += len(content)
-    turns: list[tuple[str, str]] = []
+    turns = list[dict[str, str]]()
     for role, content in reversed(newest_first):
-        if turns and turns[-1][0] == role:
+        if turns and turns[-1]["role"] == role:
             # A question that never got its answer is followed by the next one.
-            turns[-1] = (role, f"{turns[-1][1]}\n\n{content}")
+            turns[-1]["content"] += f"\n\n{content}"
         elif turns or role == "user":
-            turns.append((role, content))
-    return cast("list[MessageParam]", [{"role": role, "content": content} for role, content in turns])
+            turns.append({"role": role, "content": content})
+    return cast("list[MessageParam]", turns)
 
 
 def language_name(tag: str) -> str | None:
@@ -306,11 +305,6 @@ def block(text: str, *, cached: bool = False) -> TextBlockParam:
     # llama.cpp joins the blocks without anything between them.
     plain = text_block(text.strip() + "\n\n")
     return {**plain, "cache_control": EPHEMERAL} if cached else plain
-
-
-def fits(known: Knowledge, budget: int) -> bool:
-    """Return whether the entries of a knowledge have together at most `budget` characters."""
-    return all(size <= budget for size in accumulate(len(entry.question) + len(entry.answer) for entry in known.entries))
 
 
 def entries_told(entries: Iterable[Entry], title: str) -> str:

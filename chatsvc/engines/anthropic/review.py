@@ -22,8 +22,7 @@ _known: WeakKeyDictionary[Knowledge, grounding.Known] = WeakKeyDictionary()
 def characters_read(turn: Turn, text: str) -> int:
     """Return how many characters the review of a reply reads. Those of the knowledge count until its figures are cached."""
     past = sum(len(message.content) for message in turn.history)
-    entries = () if turn.knowledge in _known else turn.knowledge.entries
-    return len(text) + past + sum(len(entry.question) + len(entry.answer) for entry in entries)
+    return len(text) + past + (0 if turn.knowledge in _known else turn.knowledge.characters)
 
 
 def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: Turn) -> str | None:
@@ -179,7 +178,7 @@ def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> l
 
     `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
     """
-    sentences = (comparable(match[0]) for match in _SENTENCE.finditer(text))
+    sentences = [comparable(match[0]) for match in _SENTENCE.finditer(text)]
     claims = [sentence for sentence in sentences if _CALLED_NOTED.search(sentence) and not _NOT_A_CLAIM.search(sentence)]
     if not claims:
         return []

@@ -46,6 +46,7 @@ class Knowledge:
         entries = [Entry(str(number), title, (), text, language) for number, (_, title, text) in enumerate(FACTS[language])]
         self.entries: Sequence[Entry] = entries
         self.languages = frozenset({language})
+        self.characters = sum(len(entry.question + entry.answer) for entry in entries)
         self._facts = [
             (keys.split(), Fact(entry, title, text, title)) for entry, (keys, title, text) in zip(entries, FACTS[language], strict=True)
         ]

@@ -115,7 +115,10 @@ SURE, BIAS = tuple(float(_FILE.text(f"sure {name}")) for name in SIGNS), float(_
 
 def kind_of(concepts: Collection[str]) -> str:
     """Return the kind of amount that a word with these concepts asks for ("money" for "price"), or "" if none."""
-    return next((kind for concept, kind in _KINDS.items() if concept in concepts), "")
+    for concept, kind in _KINDS.items():
+        if concept in concepts:
+            return kind
+    return ""
 
 
 def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> Vocabulary:

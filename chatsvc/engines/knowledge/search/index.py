@@ -72,6 +72,7 @@ class KnowledgeIndex:
         self._default = default_language
         self._languages = tuple(intern(primary(entry.language)) for entry in self.entries)
         self.languages: AbstractSet[str] = frozenset(self._languages)
+        self.characters = sum(len(entry.question) + len(entry.answer) for entry in self.entries)
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # built once a process, here rather than in the first search on the event loop
         self._corpus = Corpus(self.entries, self._lexicon)
@@ -96,7 +97,7 @@ class KnowledgeIndex:
             return SearchResult(wanted, "abstain", 0.0, ())
         sure = 1 / (1 + math.exp(-evidence.BIAS - topics.dot(evidence.SURE, evidence.signs(question, judged))))
         best = self.entries[judged[0].number]
-        if any(words(phrasing) == words(text) for phrasing in (best.question, *best.alt)):
+        if words(text) in map(words, (best.question, *best.alt)):
             sure = max(sure, _CALLED)
         likely = self._facts(question, judged) if sure < ANSWER else ()  # nobody has to choose where the first is sure
         first = dict(zip(evidence.EVIDENCE, judged[0].evidence[judged[0].best], strict=True))
@@ -126,7 +127,8 @@ class KnowledgeIndex:
         if subject and not any(term.names for term in question.terms):
             about, more, leaning = self._read(words(subject)[:_WORDS])
             question = question._replace(subject=about.terms)
-            weights = {number: weights.get(number, 0.0) + _SUBJECT * more.get(number, 0.0) for number in {*weights, *more}}
+            for number, weight in more.items():
+                weights[number] = weights.get(number, 0.0) + _SUBJECT * weight
             features = [*features, *leaning]
         ranked = self._rank(weights, features, wanted, other)
         judged = []
@@ -157,11 +159,11 @@ class KnowledgeIndex:
             scores[entry] = scores.get(entry, 0.0) + share * likeness
         # only the best are checked for their language, since checking thousands is slower than finding them
         cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1] if scores else 0.0
-        best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
-        ranked = []
-        for entry in best:
-            factor = other if wanted in self.languages and self._languages[entry] != wanted else 1.0
-            ranked.append((factor * scores[entry], entry, factor, alike.get(entry, 0.0)))
+        ranked = list[tuple[float, int, float, float]]()
+        for entry, score in scores.items():
+            if score >= cut and len(ranked) < _TIES:
+                factor = other if wanted in self.languages and self._languages[entry] != wanted else 1.0
+                ranked.append((factor * score, entry, factor, alike.get(entry, 0.0)))
         return heapq.nsmallest(_CANDIDATES, ranked, key=lambda candidate: (-candidate[0], candidate[1]))
 
     def _read(self, tokens: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
