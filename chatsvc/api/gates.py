@@ -35,7 +35,7 @@ class RequestContext:
         """Return the values of the rate-limit headers (help/interface.md 7) for a request that took no slot."""
         now = self.services.clock()
         try:
-            return await self.limiter.peek(self.key_id or None, now, self.account_id)
+            return await self.limiter.take(self.key_id, now, self.account_id, 0)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
 

@@ -38,12 +38,11 @@ class RateLimiter(Protocol):
 
     limit: int
 
-    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        """Take one slot of the key's window. `taken` is False in the result if none was left."""
-        ...
+    async def take(self, key_id: str, now_ms: int, account_id: str = "", slots: int = 1) -> Slot:
+        """Take one slot of the key's window, or none if `slots` is 0, and return the state of the window.
 
-    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        """Return the state of the window without taking a slot. For an unknown key it is unused."""
+        `taken` is False in the result if no slot was left. The window of the empty key, an unknown one, is unused.
+        """
         ...
 
 
@@ -55,21 +54,18 @@ class Limiter:
         self._window = 0
         self._counts: dict[str, int] = {}
 
-    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
-        slot = await self.peek(key_id, now_ms, account_id)
-        if not slot.remaining:
-            return slot
-        self._counts[key_id] = self._counts.get(key_id, 0) + 1
-        return slot._replace(taken=True, remaining=slot.remaining - 1)
-
-    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "", slots: int = 1) -> Slot:
         del account_id
         window = now_ms // (WINDOW_S * 1000)
         # A clock set back by less than a window must not hand out the same window twice; one set back further is believed.
         if window > self._window or window < self._window - 1:
             self._window = window
             self._counts.clear()
-        return Slot(False, self.limit, max(0, self.limit - self._counts.get(key_id or "", 0)), (self._window + 1) * WINDOW_S)
+        used = self._counts.get(key_id, 0)
+        taken = slots > 0 and used < self.limit
+        if taken:
+            self._counts[key_id] = used = used + 1
+        return Slot(taken, self.limit, max(0, self.limit - used), (self._window + 1) * WINDOW_S)
 
 
 class Allowance:

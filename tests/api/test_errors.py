@@ -154,7 +154,6 @@ async def test_a_subscription_that_is_not_active_may_not_send(app: App, make_cal
 
 async def test_a_limiter_that_is_down_altogether_is_told_as_such(app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app._limiter, "take", _down)
-    monkeypatch.setattr(app._limiter, "peek", _down)
     answer = await caller.get("/chatbots")
     assert answer.status == 503
     assert answer.json == envelope("rate_limit_unavailable")

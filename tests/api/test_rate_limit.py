@@ -137,10 +137,14 @@ async def test_responses_before_the_limiter_have_them_too_and_take_nothing(
     await accounts.change(app.services, ADMIN, account=caller.account, plan="free")
     seen.append(await caller.get("/chatbots"))
     await accounts.change(app.services, ADMIN, account=caller.account, plan="enterprise")
+    take = app._limiter.take
     with monkeypatch.context() as broken:
 
-        def down(*_: object) -> Slot:
-            raise OSError
+        async def down(key: str, now: int, account: str, slots: int = 1) -> Slot:
+            if slots:
+                raise OSError
+            slot: Slot = await take(key, now, account, slots)
+            return slot
 
         broken.setattr(app._limiter, "take", down)
         seen.append(await caller.get("/chatbots"))

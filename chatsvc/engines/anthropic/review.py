@@ -41,7 +41,7 @@ def complaint(text: str, hits: Sequence[Hit], captured: Captured | None, turn: T
         words = (text for entry in turn.knowledge.entries for text in (entry.question, *entry.alt, entry.answer))
         of_entries = _known[turn.knowledge] = grounding.Known("\n".join(words))
     known = of_entries, grounding.Known("\n".join(filter(None, settings)))
-    claim = untrue_claim(text, [source.text for source in known], turn.captured, noted=captured is not None)
+    claim = untrue_claim(text, known, turn.captured, noted=captured is not None)
     if claim is not None:
         return (
             f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
@@ -155,16 +155,15 @@ _CALL_MARKS = re.compile(
 )
 
 
-def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedRecord], *, noted: bool) -> str | None:
+def untrue_claim(text: str, known: Sequence[grounding.Known], records: Sequence[CapturedRecord], *, noted: bool) -> str | None:
     """Return the first sentence that claims an action which no tool has done, or None.
 
-    `known` are folded texts that the bot may quote. `noted` is whether a request was noted, so that a reply may say so.
+    `known` are texts that the bot may quote. `noted` is whether a request was noted, so that a reply may say so.
     """
-    records, known = list(records), list(known)
     for match in _SENTENCE.finditer(text):
         sentence = comparable(match[0]).strip()
         done, noting = _DONE.search(sentence), _NOTED.search(sentence)
-        if not (done or noting) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
+        if not (done or noting) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in source.text for source in known):
             continue
         # Whether a record has the status that the sentence claims.
         is_settled = done and any(record.status in _SETTLED and _SETTLED[record.status].search(done[0]) for record in records)

@@ -57,21 +57,14 @@ class SharedLimiter:
         self._behind_ms = 0  # the clock of this process behind that of the store
         self._minute = 0
 
-    async def take(self, key_id: str, now_ms: int, account_id: str = "") -> Slot:
+    async def take(self, key_id: str, now_ms: int, account_id: str = "", slots: int = 1) -> Slot:
         """See RateLimiter.take; raises StoreUnavailable."""
-        return await self._query(key_id, account_id, now_ms, takes=1)
-
-    async def peek(self, key_id: str | None, now_ms: int, account_id: str = "") -> Slot:
-        """See RateLimiter.peek; raises StoreUnavailable."""
-        if key_id is None:
+        if not key_id:
             return untouched(self.limit, now_ms)
-        return await self._query(key_id, account_id, now_ms, takes=0)
-
-    async def _query(self, key_id: str, account_id: str, now_ms: int, *, takes: int) -> Slot:
         answer: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
         # Keys may be addresses of visitors, of which the table holds digests alone.
         digest = hashlib.sha256(key_id.encode()).hexdigest()
-        self._waiting.append(_RateQuery(f"{self._name} {digest}", account_id, now_ms, takes, answer))
+        self._waiting.append(_RateQuery(f"{self._name} {digest}", account_id, now_ms, slots, answer))
         if self._calling is None:
             self._calling = background.start("rate limit", self._call())
         return await answer
