@@ -31,8 +31,8 @@ from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.outbound.egress import Egress
 from chatsvc.platforms import PLATFORMS
-from chatsvc.services.messages import channel_answers, messages
-from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages import channel_messages, messages
+from chatsvc.services.messages.channel_messages import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations import backups, stores
 from chatsvc.services.operations.mailer import Mailer
@@ -139,7 +139,7 @@ class App:
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
-        self._undo.append(partial(background.cancel, channel_answers.settle_in_background(services)))
+        self._undo.append(partial(background.cancel, channel_messages.settle_in_background(services)))
         await self.listeners.open()
         self.port = self.listeners.port
         self._undo.append(partial(self._stop_listening, interface))

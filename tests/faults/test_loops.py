@@ -25,7 +25,7 @@ from chatsvc.services.accounts.account_cache import AccountCache
 from chatsvc.services.conversations import handling
 from chatsvc.services.knowledge import site_reading, unanswered
 from chatsvc.services.knowledge.knowledge_cache import KnowledgeCache
-from chatsvc.services.messages import channel_answers, outbox
+from chatsvc.services.messages import channel_messages, outbox
 from chatsvc.services.operations import backups, mailer
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
@@ -50,7 +50,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "websites": (site_reading.SiteReadings, "look"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (server_tls.CertificateFiles, "look"),
-    "interrupted turns": (channel_answers, "settle_all"),
+    "interrupted turns": (channel_messages, "settle_all"),
     "mails": (mailer.Mailer, "look"),
     "outbox": (outbox.Outbox, "waiting"),
     "webhooks": (WebhookQueue, "waiting"),
@@ -87,7 +87,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_tls, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(queue, "STORE_PAUSE_S", 0.02)
     monkeypatch.setattr(pollers, "LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(channel_answers, "RETRY_S", 0.02)
+    monkeypatch.setattr(channel_messages, "RETRY_S", 0.02)
 
 
 @pytest.mark.usefixtures("short_pauses")

@@ -16,7 +16,7 @@ from chatsvc.platforms.telegram.updates import Myself, ReadMessage
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
 from chatsvc.services.messages import channel_messages
-from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.channel_messages import ChannelAnswers
 from chatsvc.store import channel_messages as stored
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
@@ -325,7 +325,7 @@ async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi
 async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FailingAtFirst(channel_messages.answer)
     monkeypatch.setattr(channel_messages, "answer", failing)
-    monkeypatch.setattr("chatsvc.services.messages.channel_answers.STORE_PAUSE_S", 0.05)
+    monkeypatch.setattr("chatsvc.services.messages.channel_messages.STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
     assert failing.left < 0

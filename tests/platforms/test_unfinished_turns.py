@@ -9,7 +9,7 @@ from chatsvc.domain.channels import NewMessage
 from chatsvc.engines import Reply, Turn
 from chatsvc.services.administration import perform
 from chatsvc.services.conversations import conversations
-from chatsvc.services.messages import channel_answers, channel_messages
+from chatsvc.services.messages import channel_messages
 from chatsvc.services.messages.messages import MessageTurn
 from chatsvc.store import channel_messages as stored
 from chatsvc.store.database import StoreUnavailable
@@ -35,7 +35,7 @@ async def test_the_turns_of_all_channels_and_bots_are_settled_in_order(make_visi
     await store(caller, "one", "two", "three")
     await store(others_owner, "elsewhere")
     await store(caller, "by an app", user_id="7", channel="telegram")
-    assert await channel_answers.settle_all(caller.app.services) == 5
+    assert await channel_messages.settle_all(caller.app.services) == 5
     assert [turn.message for turn in engine.turns if turn.bot.id == caller.bot] == ["one", "two", "three"]
     assert [message.content for message in (await visitor.thread()).messages] == [
         "one",
@@ -51,7 +51,7 @@ async def test_the_turns_of_all_channels_and_bots_are_settled_in_order(make_visi
     (app,) = [conversation for conversation in page.items if conversation.channel == "telegram"]
     shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": app.id})
     assert [message.role for message in shown.messages] == ["user", "assistant"]
-    assert await channel_answers.settle_all(caller.app.services) == 0
+    assert await channel_messages.settle_all(caller.app.services) == 0
 
 
 async def test_a_bot_has_two_turns_at_once_and_delays_no_other_bot(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
@@ -73,14 +73,14 @@ async def test_a_bot_has_two_turns_at_once_and_delays_no_other_bot(make_caller: 
         return await ask(turn)
 
     engine.reply = reply  # type: ignore[method-assign]
-    settling = asyncio.create_task(channel_answers.settle_all(slow.app.services))
+    settling = asyncio.create_task(channel_messages.settle_all(slow.app.services))
     async with asyncio.timeout(30):
         while len(engine.turns) < 5:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
     assert {turn.bot.id for turn in engine.turns} == {quick.bot}
     gate.set()
     assert await settling == 10
-    assert most == channel_answers.OF_A_BOT
+    assert most == channel_messages.OF_A_BOT
 
 
 async def test_a_turn_that_cannot_be_settled_keeps_no_other_waiting(
@@ -96,7 +96,7 @@ async def test_a_turn_that_cannot_be_settled_keeps_no_other_waiting(
         await settle(services, message)
 
     monkeypatch.setattr(channel_messages, "answer", answer)
-    assert await channel_answers.settle_all(services) == 2
+    assert await channel_messages.settle_all(services) == 2
     assert "could not be settled" in caplog.text
 
 
@@ -111,9 +111,9 @@ async def test_a_store_that_cannot_answer_is_reported_and_the_turns_wait(
 
     monkeypatch.setattr(MessageTurn, "record", unavailable)
     with pytest.raises(StoreUnavailable):
-        await channel_answers.settle_all(services)
+        await channel_messages.settle_all(services)
     monkeypatch.undo()
-    assert await channel_answers.settle_all(services) == 1
+    assert await channel_messages.settle_all(services) == 1
 
 
 async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is_passed_over(
@@ -129,8 +129,8 @@ async def test_nothing_is_begun_while_the_service_stops_and_an_erased_message_is
     await store(caller, "hello")
     with monkeypatch.context() as patched:
         patched.setattr(stored, "pending", erased)
-        await channel_answers.settle_all(services)
+        await channel_messages.settle_all(services)
     await store(caller, "again")
     services.events.close()
-    assert await channel_answers.settle_all(services) == 0
+    assert await channel_messages.settle_all(services) == 0
     assert engine.turns == []

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.config import Config, ConfigError, document, load, locate
-from chatsvc.config.model import Backups, Limits, Log, Metrics, Retention, Server, TeamNotices, Tls
+from chatsvc.config.model import Backups, Limits, Log, Metrics, Retention, Server, Smtp, TeamNotices, Tls
 from chatsvc.config.shown import as_document
 from chatsvc.config.values import Secret
 from chatsvc.domain.plans import Plan, Tier
@@ -425,3 +425,41 @@ def test_the_key_of_anthropic_is_not_sent_to_a_platform(folder: Folder, platform
     assert folder.load(f"engines: {{anthropic: {platform}}}\n", environ).anthropic.api_key is None
     text = 'engines: {anthropic: {platform: bedrock, region: r, api_key: "${BEDROCK_KEY}"}}\n'
     assert folder.load(text, environ).anthropic.api_key == Secret("key-of-aws")
+
+
+PASSWORD = "p4ss word!"
+
+
+def read(folder: Path, text: str, **environ: str) -> Smtp | None:
+    path = folder / "config.yaml"
+    path.write_text(f"notices:\n  smtp: {text}\n")
+    path.chmod(0o600)
+    return load(path, environ).notices.smtp
+
+
+@pytest.mark.parametrize(("security", "port"), [("tls", 465), ("starttls", 587), ("none", 25)])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Desk <desk@host>", "Desk"), ('"Müşteri, Destek" <desk@host>', "Müşteri, Destek"), ("<desk@host>", ""), ("desk@host", "")],
+)
+def test_the_port_follows_from_the_encryption_and_the_sender_may_have_a_name(
+    tmp_path: Path, security: str, port: int, text: str, name: str
+) -> None:
+    smtp = read(tmp_path, f"{{host: Mail.example.com, from: '{text}', security: {security}}}")
+    assert smtp == Smtp("mail.example.com", port, None, None, name, "desk@host", security, None)
+
+
+def test_the_password_comes_from_the_environment_or_a_file_and_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "pw").write_text(f"{PASSWORD}\n")
+    (tmp_path / "pw").chmod(0o600)
+    for text in ("password: '${SMTP}'", "password_file: pw", "password: '" + PASSWORD + "'"):
+        settings = read(tmp_path, f"{{host: h, from: a@b, username: desk, {text}, ca_file: ca.pem}}", SMTP=PASSWORD)
+        assert settings
+        assert (settings.username, settings.password, settings.ca_file) == ("desk", Secret(PASSWORD), tmp_path / "ca.pem")
+        config = load(tmp_path / "config.yaml", {"SMTP": PASSWORD})
+        assert PASSWORD not in f"{config}{as_document(config)}"
+        assert as_document(config)["notices"]["smtp"]["password"] == "***"
+        assert config.path_holds_secrets == (PASSWORD in text)
+    absent = read(tmp_path, "{host: h, from: a@b, username: desk, password: '${SMTP}'}")
+    assert absent
+    assert absent.password is None

@@ -1,14 +1,15 @@
-"""Findings about weak knowledge, and knowledge without findings."""
+"""Findings about weak knowledge and missing settings, and knowledge without findings."""
 
 import pytest
 
 from chatsvc import samples
+from chatsvc.domain import knowledge_findings
 from chatsvc.domain.knowledge_findings import KINDS
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import Bot, Entry
 from chatsvc.services.knowledge import knowledge_lint
 from chatsvc.services.knowledge.knowledge_lint import findings
 from tests.knowledge_files import parse_file
-from tests.tables import json_rows
+from tests.tables import json_rows, rows
 
 
 def entry(name: str, question: str, *alt: str, answer: str = "", language: str = "en") -> Entry:
@@ -101,3 +102,34 @@ def test_of_very_many_phrasings_the_first_of_each_entry_are_searched_for_and_all
         assert ("searching for phrasings", searches, searches) in states
     assert order[:3] == ["apple question", "banana question", "apple other"]
     assert order[3:7] == ["apple question", "banana question", "apple other", "banana other"]
+
+
+BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("question", "answer", "setting", "value"), rows("unit/business_facts"))
+def test_a_missing_setting_is_named_with_what_the_knowledge_says(question: str, answer: str, setting: str, value: str) -> None:
+    findings = {finding.kind: finding for finding in knowledge_findings.findings(BOT, [Entry("e", question, (), answer, "tr")])}
+    assert findings.keys() == {"phone_missing", "address_missing", "opening_hours_missing"}
+    named = findings[f"{setting}_missing"]
+    assert (named.entry, named.facts) == (("e", {"value": value}) if value else (None, {}))
+    assert setting == "opening_hours" or all(value in named.sentence(language) for language in ("tr", "en"))
+
+
+@pytest.mark.parametrize(
+    ("hours", "turkish", "english"),
+    [
+        (
+            "mon-fri 09:00-12:00; mon-fri 13:00-18:00; sat 10:00-14:00",
+            "Pazartesi-Cuma 09:00-12:00 / 13:00-18:00, Cumartesi 10:00-14:00",
+            "Monday-Friday 09:00-12:00 / 13:00-18:00, Saturday 10:00-14:00",
+        ),
+        ("sun 20:00-24:00; mon 00:00-02:00", "Pazar 20:00-02:00", "Sunday 20:00-02:00"),
+    ],
+)
+def test_opening_hours_are_offered_as_people_write_them(hours: str, turkish: str, english: str) -> None:
+    finding = knowledge_findings.LintFinding("opening_hours_missing", "e", None, {"value": hours})
+    assert (turkish in finding.sentence("tr"), english in finding.sentence()) == (True, True)
+    bot = BOT._replace(phone="1", address="x", opening_hours=hours)
+    assert list(knowledge_findings.findings(bot, [])) == []
+    assert knowledge_findings.missing(bot._replace(phone=None)) == ["phone"]

@@ -21,7 +21,7 @@ from chatsvc.platforms.telegram.update_loop import UpdateLoop
 from chatsvc.platforms.telegram.updates import ReadMessage
 from chatsvc.services.accounts.channel_secrets import OpenChannel
 from chatsvc.services.messages import channel_messages
-from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.channel_messages import ChannelAnswers
 from chatsvc.services.services import Services
 from chatsvc.store import channels, conversations
 

@@ -19,7 +19,7 @@ from chatsvc.domain.models import BOT
 from chatsvc.platforms.whatsapp import NAME
 from chatsvc.platforms.whatsapp import callbacks as reading
 from chatsvc.services.accounts.channel_secrets import OpenChannel
-from chatsvc.services.messages.channel_answers import ChannelAnswers
+from chatsvc.services.messages.channel_messages import ChannelAnswers
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.services import Services
 from chatsvc.store import channels, platforms

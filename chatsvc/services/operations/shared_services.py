@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from chatsvc import background
-from chatsvc.services.messages import channel_answers
+from chatsvc.services.messages import channel_messages
 from chatsvc.services.messages.outbox import Outbox
 from chatsvc.services.operations.mailer import Mailer
 from chatsvc.services.operations.nodes import NodeBeat, Presence
@@ -53,7 +53,7 @@ class SharedPresence(Presence):
         for changed in services.channels.observers:
             changed("")
         await self._look()
-        self._tasks.append(channel_answers.settle_in_background(services))
+        self._tasks.append(channel_messages.settle_in_background(services))
 
     async def _look(self) -> None:
         services = self._services
@@ -61,7 +61,7 @@ class SharedPresence(Presence):
         await services.part(Outbox).interrupt()
         if services.sends_mail:
             await services.part(Mailer).interrupt()
-        await channel_answers.settle_all(services, at_least_s=services.config.anthropic.timeout_s + LEFT_S)
+        await channel_messages.settle_all(services, at_least_s=services.config.anthropic.timeout_s + LEFT_S)
 
     async def _check_key(self) -> None:
         """End this process if another process has changed the master key of the store."""
