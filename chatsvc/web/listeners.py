@@ -123,7 +123,7 @@ class Listeners:
             return server_tls, files.run
         if settings.acme:
             # Imported only where it is needed: it takes a while to load.
-            from chatsvc.acme.manager import CertificateManager
+            from chatsvc.acme import CertificateManager
 
             try:
                 tls = client_context(settings.acme.ca_file)

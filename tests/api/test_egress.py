@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.acme.client import AcmeClient, AcmeError
+from chatsvc.acme import AcmeClient, AcmeError
 from chatsvc.engines.anthropic.client import Client
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.provider import Provider

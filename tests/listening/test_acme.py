@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientError
 
-from chatsvc.acme import client, manager
+from chatsvc import acme
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Acme
@@ -26,8 +26,8 @@ OTHER = "chat.example.org"
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "POLL_S", 0.05)
-    monkeypatch.setattr(manager, "RETRY_S", 0.2)
+    monkeypatch.setattr(acme, "POLL_S", 0.05)
+    monkeypatch.setattr(acme, "RETRY_S", 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +64,13 @@ async def test_the_first_certificate_takes_the_place_of_a_makeshift_one(
     authority: Pebble, config: Config, monkeypatch: pytest.MonkeyPatch, *, http: bool
 ) -> None:
     config = served_by(authority, config, NAME, OTHER, http=http)
-    seen, certificate = asyncio.Event(), client.AcmeClient.certificate
+    seen, certificate = asyncio.Event(), acme.AcmeClient.certificate
 
     async def later(*arguments: Any) -> bytes:
         await seen.wait()
         return await certificate(*arguments)
 
-    monkeypatch.setattr(client.AcmeClient, "certificate", later)
+    monkeypatch.setattr(acme.AcmeClient, "certificate", later)
     async with App(config) as app:
         before = await shown(app.port, NAME)
         seen.set()
@@ -152,8 +152,8 @@ async def test_an_authority_that_nobody_can_reach_or_trust_is_no_reason_not_to_s
 ) -> None:
     config = served_by(authority, config)
     assert config.server.acme
-    for acme in (replace(config.server.acme, ca_file=None), replace(config.server.acme, directory="https://127.0.0.1:1/dir")):
-        async with App(replace(config, server=replace(config.server, acme=acme))) as app:
+    for changed in (replace(config.server.acme, ca_file=None), replace(config.server.acme, directory="https://127.0.0.1:1/dir")):
+        async with App(replace(config, server=replace(config.server, acme=changed))) as app:
             await told(caplog, "the authority cannot be reached", times=1)
             await shown(app.port, NAME)
         caplog.clear()

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from chatsvc.acme import client
-from chatsvc.acme.client import AcmeClient, AcmeError, Proof
-from chatsvc.acme.manager import CERTIFICATE, CertificateManager
+from chatsvc import acme
+from chatsvc.acme import CERTIFICATE, AcmeClient, AcmeError, CertificateManager, Proof
 from chatsvc.config.model import Acme
 from chatsvc.tls.certificates import new_key, self_signed, validity
 from chatsvc.tls.server_tls import ServerTls
@@ -97,7 +96,7 @@ async def test_the_chain_comes_back_as_it_was_issued(forged: Forged) -> None:
     ("path", "body", "said"),
     [
         *((path, json.loads(body), said) for path, body, said in rows("listening/senseless_answers")),
-        ("/directory", "x" * (client.MAX_ANSWER + 1), "has no end"),
+        ("/directory", "x" * (acme.MAX_ANSWER + 1), "has no end"),
     ],
 )
 async def test_an_answer_that_makes_no_sense_is_told(forged: Forged, path: str, body: Any, said: str) -> None:
@@ -114,7 +113,7 @@ async def test_a_redirect_is_not_followed(forged: Forged) -> None:
 async def test_a_nonce_is_taken_from_the_refusal_and_tried_again_but_not_for_ever(forged: Forged) -> None:
     forged.put("/newOrder", {"type": "urn:ietf:params:acme:error:badNonce"}, 400)
     assert "refuses every nonce" in str(await refusal(forged))
-    assert forged.asked.count("/newOrder") == client.NONCE_TRIES
+    assert forged.asked.count("/newOrder") == acme.NONCE_TRIES
     assert forged.asked.count("/newNonce") == 1
 
 
@@ -128,10 +127,10 @@ async def test_how_long_it_wants_to_be_left_alone_is_heard(forged: Forged) -> No
 
 
 async def test_an_authority_that_does_not_answer_is_not_waited_for(forged: Forged, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "REQUEST_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(acme, "REQUEST_TIMEOUT_S", 0.2)
     forged.put("/newOrder", None)
     assert "cannot be reached" in str(await refusal(forged))
-    monkeypatch.setattr(client, "ORDER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(acme, "ORDER_TIMEOUT_S", 0.3)
     forged.put("/newOrder", {**forged.order, "status": "processing"}, Location=f"{forged.url}/order")
     forged.put("/order", {**forged.order, "status": "processing"})
     assert "took too long" in str(await refusal(forged))

@@ -10,13 +10,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from chatsvc.acme import client
+from chatsvc import acme
 
 KEY = ec.derive_private_key(int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")), ec.SECP256R1())
 
 
 def test_a_public_key_is_told_by_its_two_numbers() -> None:
-    assert client.jwk(KEY.public_key()) == {
+    assert acme.jwk(KEY.public_key()) == {
         "crv": "P-256",
         "kty": "EC",
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
@@ -30,7 +30,7 @@ def test_the_authorization_is_the_token_and_the_thumbprint_of_the_key() -> None:
         b'{"crv":"P-256","kty":"EC","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}'
     )
     token = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"
-    assert client.key_authorization(token, KEY) == f"{token}.{urlsafe_b64encode(sha256(public).digest()).rstrip(b'=').decode()}"
+    assert acme.key_authorization(token, KEY) == f"{token}.{urlsafe_b64encode(sha256(public).digest()).rstrip(b'=').decode()}"
 
 
 def verify(body: bytes) -> tuple[object, object]:
@@ -48,7 +48,7 @@ def verify(body: bytes) -> tuple[object, object]:
 def test_what_is_signed_is_header_and_payload_and_no_payload_is_an_empty_one() -> None:
     header = {"alg": "ES256", "nonce": "n", "url": "https://a.example/ü"}
     for payload in ({"a": [1, "ş"]}, {}, None):
-        assert verify(client.sign(KEY, header, payload)) == (header, payload)
-    changed = {**json.loads(client.sign(KEY, header, {})), "payload": client.b64(b'{"b":1}')}
+        assert verify(acme.sign(KEY, header, payload)) == (header, payload)
+    changed = {**json.loads(acme.sign(KEY, header, {})), "payload": acme.b64(b'{"b":1}')}
     with pytest.raises(InvalidSignature):
         verify(json.dumps(changed).encode())

@@ -1,1 +1,0 @@
-"""Certificates by ACME (RFC 8555): protocol client, renewal, storage."""
