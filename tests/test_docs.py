@@ -62,6 +62,10 @@ def test_every_package_is_in_the_layout() -> None:
     packages = {file.parent.name for file in (ROOT / "chatsvc").glob("*/*") if file.suffix in (".py", ".md")} | {"languages"}
     cells = "".join(re.findall(r"^\| (.+?) \|", layout, re.MULTILINE))
     assert {path.split("/")[0] for path in re.findall(r"`(\w+/[\w/]*)`", cells)} - {"chatsvc"} == packages
+    walks = PAGES["contribute"].split("\n## The walk of one message")[1].split("\n## Add something")[0]
+    named = re.findall(r"\b[a-z_/]+\.py\b", walks)
+    assert named
+    assert [path for path in named if not (ROOT / "chatsvc" / path).exists()] == []
 
 
 def test_every_dependency_has_its_reason_in_the_manual() -> None:
