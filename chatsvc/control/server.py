@@ -172,7 +172,7 @@ def _fits(value: Any, declared: Any) -> bool:
     if kind is not Bot and issubclass(kind, tuple):
         inner = inner or tuple(_types_of(kind).values())
         return isinstance(value, list) and len(value) == len(inner) and _all_fit(value, inner)
-    return type(value) is int if kind is int else isinstance(value, str if kind is Bot else kind)
+    return type(value) is int if kind is int else isinstance(value, {Bot: str, Any: object}.get(kind, kind))
 
 
 def _all_fit(values: Iterable[Any], types: Iterable[Any]) -> bool:
