@@ -63,7 +63,7 @@ def test_every_package_is_in_the_layout() -> None:
     cells = "".join(re.findall(r"^\| (.+?) \|", layout, re.MULTILINE))
     assert {path.split("/")[0] for path in re.findall(r"`(\w+/[\w/]*)`", cells)} - {"chatsvc"} == packages
     walks = PAGES["contribute"].split("\n## The walk of one message")[1].split("\n## Add something")[0]
-    named = re.findall(r"\b[a-z_/]+\.py\b", walks)
+    named = re.findall(r"\b[a-z_/]+\.(?:py|yaml)\b", walks)
     assert named
     assert [path for path in named if not (ROOT / "chatsvc" / path).exists()] == []
 
