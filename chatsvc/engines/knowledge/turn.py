@@ -5,6 +5,7 @@ Answers come from the bot's settings or from its knowledge. The knowledge gives 
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from chatsvc.domain import folding, times
 from chatsvc.domain.captures import Captured
@@ -69,7 +70,7 @@ class DialogueTurn:
         self.language = self.state.language
         self.say = catalogue.of_bot(turn.bot, self.language)
         self.acts = [act for sentence in acts.sentences_of(self.text) for act in self._acts_of(sentence)]
-        self._act_names = {act.name for act in self.acts}
+        self._act_names = set(map(attrgetter("name"), self.acts))
         self.questions = [act for act in self.acts if act.name == "ask"]  # or what may be one: a sentence counts as a question in doubt
         self.plain_questions = [act for act in self.questions if "?" in act.text or act.probability >= _PLAINLY]
         replies = [index for index, message in enumerate(turn.history) if message.role != "user"]

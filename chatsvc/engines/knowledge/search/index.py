@@ -254,8 +254,8 @@ class KnowledgeIndex:
         fact = self._fact(question, best)
         if best.name:
             return self._rows(question, judged, fact)
-        beside = [position for position in (first - 1, first + 1) if 0 <= position < len(parts)]
-        other = max(beside, key=lambda position: judged.scores[position], default=first)
+        beside = sorted({max(first - 1, 0), min(first + 1, len(parts) - 1)} - {first})
+        other = max(beside, key=judged.scores.__getitem__, default=first)
         more = parts[other].part
         if judged.scores[other] < judged.scores[first] - _NEARLY or more.cells or more.name:
             return fact

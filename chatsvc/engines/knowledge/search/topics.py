@@ -8,7 +8,8 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
-from operator import add, mul
+from itertools import repeat
+from operator import add, mul, truediv
 from pathlib import Path
 
 from chatsvc.language import wordlists
@@ -23,7 +24,7 @@ Vector = tuple[float, ...]
 
 def unit(vector: Vector) -> Vector:
     length = math.sqrt(sum(map(mul, vector, vector)))
-    return tuple(value / length for value in vector) if length else ()
+    return tuple(map(truediv, vector, repeat(length))) if length else ()
 
 
 def dot(vector: Sequence[float], other: Sequence[float]) -> float:
@@ -60,7 +61,8 @@ class Topics:
                 for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
                     total[topic] = total.get(topic, 0.0) + count * weight
         first = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:MOST]
-        length = math.sqrt(sum(weight * weight for _, weight in first)) or 1.0
+        weights = dict(first).values()
+        length = math.sqrt(sum(map(mul, weights, weights))) or 1.0
         return {topic: weight / length for topic, weight in first}
 
     def direction(self, features: Iterable[str]) -> Vector:
