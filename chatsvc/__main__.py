@@ -1,4 +1,4 @@
-"""Entry of `python -m chatsvc`, of the command `chatsvc` and of the binary."""
+"""Entry point of `python -m chatsvc`, of the command `chatsvc` and of the binary."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Certificates by ACME (RFC 8555): a client for account, order, challenges and certificate, and a manager that renews it in time.
+"""Certificates by ACME (RFC 8555): a client that obtains a certificate, and a manager that renews it in time.
 
 The client opens all ACME connections and signs requests (RFC 7515). Until there is a certificate, the manager uses a temporary one.
 """
@@ -47,7 +47,7 @@ TEMPORARY_DAYS = 30
 
 
 class AcmeError(Exception):
-    """The certificate authority cannot be reached or refuses, as the text explains. `retry_after_s` is the pause that it asks for."""
+    """Raised if the certificate authority cannot be reached or refuses a request. `retry_after_s` is the pause that it asks for."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -55,7 +55,7 @@ class AcmeError(Exception):
 
 
 class Proof(NamedTuple):
-    """Response to the challenge of a domain. For HTTP-01, `authorization` is served under `token`; for TLS-ALPN-01, its digest is used."""
+    """Response to a domain's challenge. HTTP-01 serves `authorization` under `token`; TLS-ALPN-01 uses the digest of `authorization`."""
 
     domain: str
     token: str
@@ -139,7 +139,7 @@ class AcmeClient:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
-        """Poll a resource until its status is one of `done`. Raise AcmeError if it can no longer reach one of them."""
+        """Poll an order or authorization until its status is in `done`. Raise AcmeError if it has failed."""
         pause = POLL_S
         while True:
             answer = await self._post(url, None)
@@ -272,7 +272,7 @@ class CertificateManager:
         self._server_tls.use_pem(b"".join(certificates.self_signed(self._settings.domains, days=TEMPORARY_DAYS)))
 
     def _due_at(self, pem: bytes) -> float:
-        """Return when to renew: once a third of the certificate's life is left, or at once if it is for other names (Unix seconds)."""
+        """Return when to renew a certificate, in Unix seconds. That is when a third of its life is left, or 0 if its names are wrong."""
         names, begin, end = certificates.validity(pem)
         return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
 
@@ -295,7 +295,7 @@ class CertificateManager:
                 pause_s *= 2
 
     async def renew(self) -> None:
-        """Obtain a certificate and use it. On AcmeError, or OSError for the account key, continue with the previous one."""
+        """Obtain a certificate and use it. Raise AcmeError, or OSError for the account key; the previous certificate then stays in use."""
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names)
         kind = "tls-alpn-01" if self._tokens is None else "http-01"

@@ -72,7 +72,7 @@ ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _,
 
 
 class App:
-    """A running service; an asynchronous context manager."""
+    """The running service, as an asynchronous context manager that starts and stops it."""
 
     def __init__(self, config: Config, clock: Callable[[], int] = now_ms, store: StoreChoice | None = None) -> None:
         self.config = config
@@ -99,7 +99,7 @@ class App:
 
     @property
     def url(self) -> str:
-        """The address on which it listens."""
+        """The URL or socket path on which the service listens."""
         server = self.config.server
         scheme = "" if server.socket else "https://" if server.speaks_https else "http://"
         return scheme + address(server, self.port)
@@ -196,7 +196,7 @@ class App:
         await self.listeners.close()
 
     async def _finish_requests(self) -> None:
-        """Answer all requests in flight, including new ones on keep-alive connections, then close the connections."""
+        """Answer all requests in flight, then close the connections. New requests on keep-alive connections are answered, too."""
         locks = self.services.conversation_locks
         await locks.drain(self.config.anthropic.timeout_s + GRACE_S)
         await self.listeners.finish()
@@ -215,7 +215,7 @@ class App:
         self.metrics_port = listener.port
 
     async def stop(self) -> None:
-        """Stop all parts in reverse order. If stopping one of them raises an exception, the others are stopped all the same."""
+        """Stop all parts of the service in reverse order. If one part raises an exception, the other parts are stopped nevertheless."""
         while self._undo:
             try:
                 result = self._undo.pop()()
@@ -228,7 +228,7 @@ class App:
 
 
 def _application(services: Services, interface: Interface) -> web.Application:
-    """Return one application with all front ends. The dashboard, if it is switched on, answers all paths of no other front end."""
+    """Return one application with all front ends. The dashboard, if enabled, answers the paths that belong to no other front end."""
     outside: Outside | Dashboard
     outside = pages = Outside(services, interface)
     if services.config.server.dashboard:

@@ -19,7 +19,7 @@ _TASKS: Tasks = set()
 
 
 class Outage(Exception):
-    """Failure of something that the program needs, such as the store, which may be usable again later."""
+    """Raised if something that the program needs, such as the store, fails but may work again later."""
 
 
 def run(
@@ -102,25 +102,25 @@ ACCOUNT: ContextVar[str] = ContextVar("account", default="")
 
 
 def proceed() -> None:
-    """Raise Abandoned if the caller of this work was cancelled. Work of many steps calls this function before each step."""
+    """Raise Abandoned if the caller of this thread's work was cancelled. Long work calls this function before each step."""
     abandonment = _ABANDONMENT.get()
     if abandonment is not None and abandonment.done():
         raise Abandoned
 
 
 def on_abandonment(end: Callable[[], object]) -> None:
-    """Arrange that `end` is called as soon as the caller of this work is cancelled."""
+    """Register `end`, which is called as soon as the caller of this thread's work is cancelled."""
     abandonment = _ABANDONMENT.get()
     if abandonment is not None:
         abandonment.add_done_callback(lambda _: end())
 
 
 class WorkPool:
-    """Bounded slots for long work, with a share for each account.
+    """Limited slots for long work, with a maximum (`share`) for each account.
 
-    Work starts in the order of its arrival, but may overtake work of accounts that have used their share. Waiting work is dropped when
-    its caller is cancelled. Work in a thread occupies its slot until the thread has really ended. Work for no account is limited by the
-    pool alone.
+    Work starts in the order of its arrival, but may overtake work of accounts that have reached their maximum. Waiting work is dropped
+    when its caller is cancelled. Work in a thread occupies its slot until the thread has really ended. Work without an account is
+    limited only by the number of slots.
     """
 
     def __init__(self, slots: int, share: int) -> None:
@@ -130,18 +130,18 @@ class WorkPool:
 
     @property
     def load(self) -> int:
-        """Number of pieces of work that occupy a slot or wait for one."""
+        """Number of calls that occupy a slot or wait for a slot."""
         return self._running.total() + len(self._waiting)
 
     async def run(self, work: Callable[[], T], account: str | None = None) -> T:
-        """Run work in a thread for an account. If `account` is None, use the one in the context variable ACCOUNT."""
+        """Run work in a thread for an account. If `account` is None, use the account in the context variable ACCOUNT."""
         account = ACCOUNT.get() if account is None else account
         await self._take(account)
         return await in_daemon_thread(work, lambda: self._release(account))
 
     @asynccontextmanager
     async def slot(self, account: str | None = None) -> AsyncIterator[None]:
-        """Wait for a slot and occupy it while the context is entered. If `account` is None, use the one in the context variable ACCOUNT."""
+        """Wait for a slot and occupy it in a `with` block. If `account` is None, use the account in the context variable ACCOUNT."""
         account = ACCOUNT.get() if account is None else account
         await self._take(account)
         try:

@@ -29,14 +29,14 @@ def user_name(uid: int) -> str:
 
 
 def caller_of(uid: int) -> Caller:
-    """Return the caller for a local user, who may administer the installation. Its name is "" if the system does not know the user."""
+    """Return a local user as a Caller, who may administer everything. The name is "" if the system does not know the user."""
     return Caller(Actor("user", str(uid), _name(uid)), EVERYTHING, "cli")
 
 
 def owner_of(path: Path) -> int:
     """Return the id of the first user who can replace a path or the file that it leads to.
 
-    Return 0 if only root can, or if this process is not run by root. Return -1 if anybody can.
+    Return 0 if only root can replace them, or if this process is not run by root. Return -1 if a group or all users can.
     """
     if os.geteuid() != 0:
         return 0
@@ -63,7 +63,7 @@ def command_of(uid: int, *words: str) -> list[str]:
 
 
 def refuse_root(path: Path) -> None:
-    """Raise CommandError if root runs this process and another user can replace the path. The error names the command line to use."""
+    """Raise CommandError if root runs this process and another user can replace the path. The error says what to do instead."""
     owner = owner_of(path)
     if owner == _ANYBODY:
         raise CommandError(f"root does not use {path}: others may write it or a folder above it (chmod go-w)")
@@ -75,7 +75,7 @@ def refuse_root(path: Path) -> None:
 
 
 def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open an existing file. Raise OSError, or CommandError as root if another user can lead the path to somebody else's file."""
+    """Open an existing file. Raise OSError. As root, raise CommandError if a user can make the path lead to another user's file."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
         # The check follows the opening, so that a change of the path by another user in between has no effect.

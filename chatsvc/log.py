@@ -24,7 +24,7 @@ def _with_request(record: logging.LogRecord) -> bool:
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Log an exception that Python cannot raise, for instance one in a destructor."""
+    """Log an exception that Python cannot raise, such as an exception in a destructor."""
     log = logging.getLogger("chatsvc")
     if fault.exc_type is UnicodeDecodeError and isinstance(fault.object, bytes):
         # `ssl` reports an invalid host name in a handshake in this way. Anybody can send one, with any content.
@@ -37,7 +37,7 @@ class TextFormatter(logging.Formatter):
     """Formatter that writes an event for people. Further lines are indented, and control characters are escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record; see logging.Formatter."""
+        """Return a log record as text; see logging.Formatter."""
         return escaping.escape(super().format(record)).replace("\n", "\n    ")
 
 
@@ -45,7 +45,7 @@ class JsonFormatter(logging.Formatter):
     """Formatter that writes an event as a JSON object: time, level, logger, `request_id`, message, its `fields` and its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format a record; see logging.Formatter."""
+        """Return a log record as text; see logging.Formatter."""
         second, milli = divmod(int(record.created * 1000), 1000)
         line: dict[str, object] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(second))}.{milli:03d}Z",

@@ -63,7 +63,7 @@ FAMILIES = [declared for declared in list(globals().values()) if isinstance(decl
 
 
 class Exposition(Collector):
-    """Collector of the metrics, and the text of a scrape. If the store cannot be read, the metrics from the store are left out."""
+    """Collector of all metrics, which also writes the text of a scrape. If the store cannot be read, its metrics are left out."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -74,7 +74,7 @@ class Exposition(Collector):
         PlatformCollector(registry=self._registry)
 
     async def text(self) -> bytes:
-        """Return all current metrics. Leave out the metrics from the store if it cannot answer."""
+        """Return the text of all current metrics. Metrics from the store are left out if the store cannot answer."""
         try:
             events = await outstanding(self._services.db)
             counts = await mails.queued(self._services.db), len(await nodes.find_all(self._services))
@@ -140,7 +140,7 @@ def _sum(histograms: Sequence[Histogram]) -> Histogram:
 
 
 class MetricsListener:
-    """HTTP server of the metrics. `port` is the port that was bound."""
+    """HTTP server of the metrics. `port` is the port on which it listens."""
 
     def __init__(self, exposition: Exposition) -> None:
         self._exposition = exposition

@@ -1,4 +1,4 @@
-"""Time zones by name. The newer of the system's zones and of this program's are used."""
+"""Time zones by name. The system and this program both have zones; the newer version is used."""
 
 import re
 from datetime import tzinfo
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def zone(name: str) -> tzinfo | None:
-    """Return the time zone with this name, or None if this machine does not know it. An unknown zone must not make a reply fail."""
+    """Return the time zone with this name, or None if this machine does not know it. It raises no error, so that replies do not fail."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -42,7 +42,7 @@ def _system_version() -> str | None:
 def use_newest_zones() -> str | None:
     """Use this program's time zones if the system's are older. Rules change, and systems are seldom updated.
 
-    Return the version of the system's zones if they are older ("" if it is unknown). Return None if they are used or missing.
+    Return the version of the system's zones ("" if unknown) if they are older. Return None if they are used, or missing.
     """
     import zoneinfo
 

@@ -1,4 +1,4 @@
-"""Workers of the running service, which repeat their work at intervals. One of them deletes old records."""
+"""Workers of the running service, which repeat their work at intervals. For instance, a worker deletes old records."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ BETWEEN_BATCHES_S = 0.05
 
 
 def start(services: Services, tasks: background.Tasks) -> None:
-    """Start the workers, and add their tasks to `tasks`."""
+    """Start all workers, and add their tasks to `tasks`."""
 
     async def sweep() -> None:
         while await accounts.sweep(services.db):
@@ -50,7 +50,7 @@ def start(services: Services, tasks: background.Tasks) -> None:
         background.run(name, work, every_s, tasks, once=once)
 
     def of_one(name: str, work: Callable[[], Awaitable[object]], every_s: float) -> None:
-        """Start a worker of which only one process of the installation runs at a time."""
+        """Start a worker that runs in only one process of the installation at a time."""
         of_each(name, services.leases.guarding(name, work), every_s)
 
     of_each("database files", check_files, FILES_EVERY_S)

@@ -72,7 +72,7 @@ def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
 
 
 def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, Any]]) -> list[Any]:
-    """Import records, each with the number of its line. Raises CommandError with the line that is refused."""
+    """Import a batch of records, given as pairs of line number and record. Raises CommandError with the number of a refused line."""
     try:
         imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])
     except Refused as fault:
@@ -88,7 +88,7 @@ BATCH = 1_000_000  # bytes, or a little more
 
 
 def transfer_lines(account: str, exported: Iterable[Any]) -> Iterator[bytes]:
-    """Yield the lines of a transfer file: a header, the records, and the checksum, without which the file is not whole."""
+    """Yield the lines of a transfer file: a header, the records and a checksum. A file without the checksum is incomplete."""
     from chatsvc.domain.transfer import FORMAT, VERSION
 
     digest, lines = hashlib.sha256(), 0
@@ -102,7 +102,7 @@ def transfer_lines(account: str, exported: Iterable[Any]) -> Iterator[bytes]:
 
 
 def check(path: Path) -> str:
-    """Check a file and return the account's id. Raises CommandError for a damaged file or a newer version."""
+    """Check a transfer file and return the id of its account. Raises CommandError if the file is damaged or of a newer version."""
     from chatsvc.domain.transfer import FORMAT, VERSION
 
     digest, number, last = hashlib.sha256(), -1, b""
@@ -137,7 +137,7 @@ def _value(line: bytes) -> Any:
 
 
 def records(path: Path) -> Iterator[list[tuple[int, Any]]]:
-    """Yield the records of a checked file with their line numbers, in batches. The first batch is the account's own record."""
+    """Yield the records of a checked file with their line numbers, in batches. The first batch contains only the record of the account."""
     batch: list[tuple[int, Any]] = []
     size = number = 0
     for number, line in enumerate(_lines(path)):

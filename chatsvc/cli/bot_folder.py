@@ -1,6 +1,6 @@
-"""Folder of bots, for instance a git repository: files of bots, and the knowledge files that they name.
+"""Reader of a folder of bots, for instance a git repository. The folder has bots' files and their knowledge files.
 
-Symbolic links are refused, and so are patterns that lead out of the folder. As root, each file is opened as every input file is.
+Symbolic links are refused, and so are patterns that lead out of the folder. Each file is opened with `local_user.open_own`.
 """
 
 import os
@@ -22,7 +22,7 @@ _MOST_FILES = 1_000
 
 
 class FolderBot(NamedTuple):
-    """A bot's file: its path in the folder, text, parts and knowledge files, which are None if it names none."""
+    """A bot's file: its path in the folder, text, parts and knowledge files. `knowledge` is None if the file names no knowledge."""
 
     file: str
     text: str
@@ -31,7 +31,7 @@ class FolderBot(NamedTuple):
 
 
 def read_folder(folder: Path) -> list[FolderBot]:
-    """Read every `*.yaml` with a `name`. Raises CommandError, and Refused with the faults of all files."""
+    """Read the bots of a folder: all `*.yaml` files with a `name`. Raises CommandError, and Refused with the faults of all files."""
     faults: list[dict[str, Any]] = []
     bots = []
     for path in _bot_files(folder, ""):
@@ -48,7 +48,7 @@ def read_folder(folder: Path) -> list[FolderBot]:
 
 
 def read_bot(folder: Path, path: str, faults: list[dict[str, Any]]) -> FolderBot:
-    """Read one bot's file and its knowledge; faults are added to `faults`. Raises CommandError."""
+    """Read one bot's file and its knowledge files, and add the faults of the bot's file to `faults`. Raises CommandError."""
     reader = BotFileReader(None)
     text = decoded(path, _content(folder, path))
     parts = reader.read_text(text)
@@ -75,7 +75,7 @@ def _entries(folder: Path, below: str) -> list[os.DirEntry[str]]:
 
 
 def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str, bytes]]:
-    """Read the files that fit the patterns, each once. What is wrong with a pattern becomes a fault of the bot's file."""
+    """Read each knowledge file that fits a pattern of the bot's file. A wrong pattern becomes a fault of the bot's file."""
     paths: dict[str, None] = {}
     for pattern in reader.knowledge or ():
         position = pattern.line, pattern.column
@@ -100,9 +100,10 @@ def _knowledge(folder: Path, path: str, reader: BotFileReader) -> list[tuple[str
 
 
 def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str, int]], links: list[str]) -> Iterator[str]:
-    """List the files below a folder that fit a pattern's parts, and add symbolic links to `links`. `**` stands for any folders.
+    """Yield the files that fit a pattern, and add symbolic links to `links`. `**` in a pattern stands for any folders.
 
-    Each folder is read once for each part of the pattern; `seen` has each folder with the number of parts left.
+    `below` is a path in `folder`, and `parts` is the part of the pattern for the paths below it. `seen` contains the pairs of folder
+    and number of parts that were already read.
     """
     if (below, len(parts)) in seen:
         return
@@ -126,7 +127,7 @@ def _fitting(folder: Path, below: str, parts: Sequence[str], seen: set[tuple[str
 
 
 def _content(folder: Path, path: str) -> bytes:
-    """Read a regular file, at most one byte more than allowed. Raises CommandError and OSError."""
+    """Read a regular file, up to one byte more than a knowledge file may have. Raises CommandError and OSError."""
     with os.fdopen(open_own(folder / path, os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise CommandError(f"{folder / path} is no regular file")

@@ -101,12 +101,12 @@ COLUMNS = (
 
 
 def write(form: str, pages: Iterable[list[Part]]) -> Iterator[str]:
-    """Serialise all pages in `form`: json, jsonl or csv; control and invisible characters are escaped."""
+    """Serialise pages of conversations. `form` is json, jsonl or csv. Control and invisible characters are escaped."""
     return _csv(pages) if form == "csv" else _json(pages, as_array=form == "json")
 
 
 def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
-    """Serialise each conversation as GET /conversations/{id} has it (help/interface.md 5.4), with all its messages."""
+    """Serialise each conversation in the form of GET /conversations/{id} (help/interface.md 5.4), with all its messages."""
     before = "[\n" if as_array else ""
     has_messages = False
     for page in pages:

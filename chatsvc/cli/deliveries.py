@@ -1,4 +1,4 @@
-"""Deliveries of webhooks on the developer's side: a local receiver that verifies them, and the forwarding of recorded events."""
+"""Tools for developers of a webhook receiver: a local receiver that verifies deliveries, and the forwarding of recorded events."""
 
 import asyncio
 import errno
@@ -29,7 +29,7 @@ Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 class ReceivedDelivery(NamedTuple):
-    """A received delivery. `valid` tells whether its signature is, and `envelope` is its body, or None if that is no JSON."""
+    """A received delivery. `valid` is true if its signature is valid. `envelope` is its parsed body, or None if the body is not JSON."""
 
     valid: bool
     event: str | None
@@ -42,9 +42,9 @@ class ReceivedDelivery(NamedTuple):
 async def receiver(
     port: int, certificate: tuple[Path, Path] | None, key: Callable[[], str], seen: Callable[[ReceivedDelivery], None]
 ) -> AsyncIterator[str]:
-    """Listen on 127.0.0.1, with TLS if a certificate (and its key) is given, and yield the address.
+    """Receive webhook deliveries on 127.0.0.1, and yield the URL. `certificate` is a certificate file and its key file for TLS, or None.
 
-    A delivery with a valid signature is answered with 204, any other with 401; `seen` is called with each.
+    A delivery with a valid signature is answered with 204, any other with 401. `seen` is called with every delivery.
     """
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
@@ -92,7 +92,7 @@ def stop_event() -> asyncio.Event:
 
 
 async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
-    """Receive, verify and print until SIGINT or SIGTERM."""
+    """Receive, verify and print webhook deliveries until SIGINT or SIGTERM."""
     stop = stop_event()
     async with receiver(port, certificate, lambda: key, partial(show_delivery, as_json=as_json)) as url:
         echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
@@ -100,7 +100,7 @@ async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *,
 
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
-    """Post the events of `fetch`, page by page. Raises CommandError at the first that the receiver refuses."""
+    """Post the recorded events, which `fetch` returns page by page, to a URL. Raises CommandError at the first failed event."""
     stop, after, outcomes = stop_event(), 0, list[dict[str, Any]]()
     error: str | None = None
     # The operator names this receiver: neither `egress: none` nor the guard applies.
@@ -128,7 +128,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
 
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
-    """Post one event. Return the error, or None if the receiver answered 2xx."""
+    """Post one event to a URL. Return the error, or None if the receiver answered 2xx."""
     headers = webhooks.build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
         answer = await exchange(session, "POST", url, headers, event["body"].encode(), most_bytes=MOST_BYTES, timeout_s=TIMEOUT_S)

@@ -99,9 +99,9 @@ async def _run(folder: Path, once: bool, say: Say) -> None:
 
 @dataclass
 class Instance:
-    """The instance with the keys of its account and webhook.
+    """The temporary instance of the demo, with its API key and the signing key of its webhook.
 
-    Its clock is `days_ago` days behind while the conversations of past days are made.
+    Its clock is `days_ago` days behind, so that sample conversations get dates in the past.
     """
 
     say: Say
@@ -115,7 +115,7 @@ class Instance:
         return now_ms() - self.days_ago * DAY_MS
 
     async def perform(self, operation: str, **arguments: object) -> Any:
-        """Perform an operation as the local user, so that the audit log has it."""
+        """Perform an operation as the local user. It is thus recorded in the audit log."""
         return await administration.perform(self.app.services, caller_of(os.getuid()), operation, arguments)
 
     async def send(self, bot: str, visitor: str, message: str) -> tuple[int, Any]:
@@ -178,7 +178,7 @@ class Instance:
             await visits.send(widget, user_id_of(widget.key, second, "waiting"), message, message, web_visits.LINK)
 
     async def show_ways_on(self, bot: str, once: bool) -> None:
-        """Print a curl command, and the links to a chat and to the dashboard."""
+        """Print what to try next: a curl command and, unless `once` is true, links to chat and dashboard."""
         url = self.app.url
         question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
         curl = f"curl -s {url}/api/v2/messages -H {shlex.quote('Authorization: Bearer ' + self.key)} -d {shlex.quote(question)}"

@@ -40,13 +40,13 @@ def open_input(path: Path) -> IO[bytes]:
 
 
 def read_secret(file: Path) -> str:
-    """Read the one line of a small file."""
+    """Read a secret from a file that contains only this secret. White space around it is removed."""
     with open_input(file) as stream:
         return stream.read(_MOST_SECRET).decode("utf-8", "replace").strip()
 
 
 class OutputFile:
-    """A file to write, which gets its name only when it is complete. If `over` is true, an existing file is replaced."""
+    """An output file, which gets its name only when it is complete. If `over` is true, an existing file is replaced."""
 
     def __init__(self, path: Path, *, over: bool, rule: str) -> None:
         self.path, self.suffix, self._over, self._rule = path, path.suffix, over, rule
@@ -64,7 +64,7 @@ class OutputFile:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Write the file under another name, flush it to the disk and give it its name; raises CommandError and OSError."""
+        """Write the file under a temporary name, flush it to the disk, then rename it. Raises CommandError and OSError."""
         if self._is_device:  # a terminal, a pipe or /dev/null is written to, not replaced
             with self.path.open("wb") as stream:
                 yield stream
@@ -83,7 +83,7 @@ class OutputFile:
             part.unlink(missing_ok=True)
 
     def _linked(self, part: Path, target: Path) -> bool:
-        """Give the file its name; return False if the file system has no hard links, as on a USB stick."""
+        """Link `part` to the name `target`. Return False if the file system has no hard links, as on a USB stick."""
         try:
             os.link(part, target, follow_symlinks=False)
         except FileExistsError:
@@ -108,12 +108,12 @@ class OutputPath(click.Path):
 
 
 def written(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
-    """Write an output file, which gets its name only at the end. Without one, write standard output. Raises Refused and OSError."""
+    """Return a context manager that opens `output`, or standard output if it is None. Raises CommandError and OSError."""
     return click.open_file("-", "wb") if output is None else output.open()
 
 
 def read_text(path: Path) -> str:
-    """Read a file as UTF-8; raises CommandError."""
+    """Read a UTF-8 file. Raises CommandError."""
     return decoded(path.name, _bytes_of(path))
 
 
@@ -127,7 +127,7 @@ def decoded(name: str, data: bytes) -> str:
 
 
 def _bytes_of(path: Path) -> bytes:
-    """Read at most one byte more than allowed, since the file may be an endless device."""
+    """Read a file, up to one byte more than a knowledge file may have. It may be an endless device."""
     from chatsvc.domain.knowledge_files.parsed import MAX_BYTES
 
     with open_input(path) as file:
@@ -135,7 +135,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list["ReadFile"]:
-    """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
+    """Read knowledge files in a child process, in the bot's language. Raises Refused with the faults of all files, and CommandError."""
     from chatsvc.services.knowledge.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > AT_ONCE:
@@ -147,9 +147,9 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list["R
 
 
 def parse_knowledge(wanted: Sequence[tuple[list[tuple[str, bytes]] | None, str]]) -> list[list["ReadFile"] | None]:
-    """Parse the knowledge files of several bots, each with its language; raises Refused.
+    """Parse the knowledge files of several bots. `wanted` has the files (or None) and the language of each bot. Raises Refused.
 
-    For root, this must be called before the first operation.
+    If root runs the command, call this before the first operation.
     """
     from chatsvc.services.knowledge.file_reading import FileReader
 

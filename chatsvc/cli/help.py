@@ -27,7 +27,7 @@ _WIDEST = 120
 
 @cache
 def topics() -> dict[str, str]:
-    """Return each topic with its Markdown, without the marks of generated parts."""
+    """Return the Markdown of each topic of the manual by its name. The marks of generated parts are removed."""
     files = sorted(resources.files("chatsvc").joinpath("help").iterdir(), key=lambda file: file.name)
     return {file.name.removesuffix(".md"): _MARKER.sub("", file.read_text("utf-8")) for file in files if file.name.endswith(".md")}
 
@@ -75,7 +75,7 @@ client = group("client")
 
 
 def _print_client(language: str, file: str, as_json: bool) -> None:
-    """Print a client's text with the codes and reasons that are worth repeating."""
+    """Print the source text of a client. Insert the error codes and reasons after which it repeats a request."""
     codes = [problem.code for problem in PROBLEMS.values() if problem.retryable]
     text = resources.files("chatsvc.samples").joinpath(file).read_text("utf-8")
     for mark, names in (("@codes@", codes), ("@reasons@", RETRYABLE_REASONS)):
@@ -105,7 +105,7 @@ _START = re.compile(r"#{1,6} |```|\||- |[0-9]{1,9}\. |$")
 
 
 def formatted(markdown: str, width: int) -> Iterator[str]:
-    """Yield the lines to show on a terminal of `width` columns."""
+    """Convert Markdown to lines for a terminal of `width` columns."""
     lines = markdown.splitlines()
     index = 0
     while index < len(lines):
@@ -134,14 +134,14 @@ def _plain(text: str) -> str:
 
 
 def _wrapped(text: str, width: int, **indents: str) -> list[str]:
-    """Wrap a paragraph, then style it, since escape codes take no space on the screen."""
+    """Wrap a paragraph into lines, then style it. In this order, escape codes are not counted as text."""
     wrapped = "\n".join(textwrap.wrap(_plain(text), width, **indents, break_long_words=False, break_on_hyphens=False))  # type: ignore[arg-type]
     wrapped = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), wrapped)
     return _BOLD.sub(lambda match: click.style(match[1], bold=True), wrapped).split("\n")
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:
-    """Yield the first cell of each row as a line. The other cells follow below it, with the headings of their columns."""
+    """Yield the lines of a table. The first cell of a row is a line; the other cells follow below it, with their column headings."""
     heading, _, *body = rows
     for row in body:
         yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)

@@ -74,7 +74,7 @@ def _show_operator(operator: dict[str, Any]) -> None:
 
 
 def _make(file: Path) -> None:
-    """Write a new configuration, which the group of the service may read if root makes it. Raises CommandError and OSError."""
+    """Write a new configuration file. If root writes it, the service's group may read it. Raises CommandError and OSError."""
     if os.path.lexists(file):
         raise CommandError(f"{file} is a link to a file that is not there: remove it first")
     refuse_root(file)

@@ -45,7 +45,7 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], dry_run: bool, as
 
 
 def _finished(ctx: click.Context, bot: str, computation: dict[str, Any], report: Report, failure: str) -> dict[str, Any]:
-    """Wait until a computation over a bot's knowledge is done."""
+    """Wait until a computation over a bot's knowledge is done, and return it. Raises CommandError(`failure`) if it failed."""
     pause_s = 0.05
     while computation["state"] == "running":
         report(computation["step"], computation["done"], computation["of"])
@@ -259,7 +259,7 @@ def test(ctx: click.Context, bot: str | None, file: str | None, junit: OutputFil
 
 
 def _of_file(file: str) -> list[dict[str, Any]]:
-    """Run the tests of a bot's file in this process, and return their outcomes."""
+    """Run the tests written in a bot's file, in this process, and return their outcomes."""
     from chatsvc.cli.bot_folder import read_bot
     from chatsvc.control.rendering import test_outcome
     from chatsvc.domain import times

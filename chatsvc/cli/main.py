@@ -63,11 +63,11 @@ CONFIG_FILE = "config_file"  # the parameter of -c in the root context
 
 
 def _leave(_: object, __: str | None) -> None:
-    """Ignore the help text that click assigns, so that the help of the catalogue is used."""
+    """Ignore the help text that click assigns. The help comes from translations/commands.yaml."""
 
 
 def _command_help(command: Any) -> str:
-    r"""Read the help of a command. A line `\b` keeps the line breaks of its paragraph."""
+    r"""Read the help of a command from translations/commands.yaml. A line `\b` keeps the line breaks of its paragraph."""
     return template(COMMAND_LINE, f"commands.{command.key}").rstrip("\n").replace("\\b", "\b")
 
 
@@ -77,21 +77,21 @@ def _option_help(option: Any) -> str:
 
 
 class CatalogueCommand(click.Command):
-    """A command with its help in the catalogue under `key`."""
+    """A click command with its help under `key` in translations/commands.yaml."""
 
     key = operation = ""
     help = property(_command_help, _leave)
 
 
 class CatalogueGroup(click.Group):
-    """A group of commands with its help in the catalogue under `key`."""
+    """A click group of commands with its help under `key` in translations/commands.yaml."""
 
     key = ""
     help = property(_command_help, _leave)
 
 
 class CatalogueOption(click.Option):
-    """An option with its help in the catalogue, under the key of its command and its own name."""
+    """A click option with its help in translations/commands.yaml, under the key of its command and its own name."""
 
     key = ""
     help = property(_option_help, _leave)

@@ -1,4 +1,4 @@
-"""Commands with their parameters, and the completion of these, which is looked up only when Tab is pressed.
+"""Builders of commands and their parameters. The completions of a parameter are looked up only when Tab is pressed.
 
 A command that is one administrative operation has its parameters as arguments and prints its result.
 """
@@ -24,14 +24,14 @@ Offer = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
 
 class Offered(click.types.StringParamType):
-    """A text that Tab completes. The operation itself checks the text that is given."""
+    """A parameter type for a text that Tab completes. The operation itself checks the text."""
 
     def __init__(self, name: str, offer: Offer) -> None:
         self.name = name
         self._offer = offer
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        """Return the completions of a word, or an empty list if they cannot be determined."""
+        """Return the completions of the word `incomplete`, or an empty list if they cannot be determined."""
         del param
         try:
             return completions(self._offer(ctx, incomplete))
@@ -116,9 +116,9 @@ def option(*names: str, **attributes: Any) -> Decorator:
 
 
 def options(**kinds: Any) -> tuple[Decorator, ...]:
-    """Make options by their names. A kind is a type, bool for a flag, or the metavar of a text.
+    """Make an option for each name. Its kind is a type, bool for a flag, or a string, which is the metavar of a text.
 
-    An option whose kind stands in a list may be given several times, even if its name is no plural; a pair has the kind and the default.
+    A list of one kind makes an option that may be given several times. A pair is the kind and the default of an option.
     """
     return tuple(_of_kind(name, kind) for name, kind in kinds.items())
 
@@ -139,14 +139,14 @@ def _of_kind(name: str, kind: Any) -> Decorator:
 
 
 def _argument(text: str) -> Decorator:
-    """Make an argument from a text: `name`, `[name]` for an argument that may be missing, or `name METAVAR`."""
+    """Make a command's argument from its description: `name`, `name METAVAR`, or `[name]` for an optional argument."""
     name, _, metavar = text.partition(" ")
     required, name = not name.startswith("["), name.strip("[]")
     return click.argument(name, type=_ARGUMENTS.get(name, str), required=required, metavar=metavar or None)
 
 
 def command(parent: click.Group | None, name: str, *parameters: Decorator | str, key: str = "", json: bool = True) -> Decorator:
-    """Return a decorator that makes a command of a function. The command has the option --json unless `json` is False.
+    """Return a decorator that turns a function into a command. The command has the option --json unless `json` is False.
 
     If the first parameter of the function is `ctx`, it gets click's context.
     """
@@ -183,10 +183,10 @@ def operation(
 ) -> CatalogueCommand:
     """Make a command that calls an operation. The last part of the operation's name is the command's name in its group.
 
-    `columns` are the columns of a list's table. `pages` is true if the operation lists page by page, at most --limit items if the command
-    has that option. `confirm` is the reason for which it needs --yes. `arguments` makes the operation's arguments from the options. `shown`
-    makes from the result what is shown without --json. `hint` is a sentence on standard error beside the result. `prints` writes a result
-    that is neither table nor fields. `ends` raises CommandError if the command has failed though the operation was done.
+    `columns` are the table columns of a list. `pages` is true if the operation lists page by page; an option --limit then limits the items.
+    `confirm` is the reason why the command needs --yes. `arguments` converts the options to the operation's arguments. `shown` converts
+    the result for output without --json. `hint` returns a sentence for standard error. `prints` writes a result that is neither table
+    nor fields. `ends` raises CommandError if the operation was performed but its result means failure.
     """
 
     def run(ctx: click.Context, /, as_json: bool, **given: Any) -> None:

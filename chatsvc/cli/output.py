@@ -49,9 +49,9 @@ def load_config(ctx: click.Context) -> Config:
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
-    """Run one operation, in this process or on the running service. Options that were not given are left out.
+    """Run one operation, on the running service or else in this process. Arguments that are None are left out.
 
-    A file that the operation makes is written to `target`.
+    If the operation makes a file, the file is written to `target`.
     """
     from chatsvc.control import client
 
@@ -60,7 +60,7 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
 
 
 def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[Any]:
-    """Perform an operation that lists page by page, and yield the results of all pages."""
+    """Perform an operation that lists page by page, and yield the result of each page."""
     page = call(ctx, operation, **arguments)
     yield page
     while page["next"] is not None:
@@ -69,7 +69,7 @@ def pages(ctx: click.Context, operation: str, /, **arguments: Any) -> Iterator[A
 
 
 def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **arguments: Any) -> list[Any]:
-    """Read the pages of a list to its end, or the first `most` items."""
+    """Return all items of an operation that lists page by page, or only the first `most` items."""
     items: list[Any] = []
     for page in pages(ctx, operation, limit=min(most or LARGEST_PAGE, LARGEST_PAGE), **arguments):
         items += page["items"]
@@ -84,7 +84,7 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
-    """Print a result as JSON, as a table of `columns` (a list), or a line for each field (an object)."""
+    """Print a result as JSON. Without `as_json`, print a list as a table of `columns`, and an object with a line for each field."""
     if as_json:
         click.echo(escaping.to_json(value, indent=2))
     elif isinstance(value, list):
@@ -109,7 +109,7 @@ def _text(value: Any) -> str:
 
 
 def fields(value: dict[str, Any], indent: str = "") -> None:
-    """Print an object, each field on a line."""
+    """Print each field of an object on a line."""
     width = max((len(name) for name, inner in value.items() if not isinstance(inner, dict | list)), default=0)
     for name, inner in value.items():
         label = escaping.one_line(name)
@@ -129,7 +129,7 @@ def counted(number: int, singular: str, plural: str) -> str:
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:
-    """Print objects as a table with a heading; cells longer than 60 characters are cut."""
+    """Print objects as a table with a heading. Cells longer than 60 characters are cut."""
     if not rows:
         echo(f"{indent}none", err=True)
         return
@@ -146,7 +146,7 @@ def _cell(value: Any) -> str:
 
 @contextmanager
 def progress(what: str, *, prints: bool = False) -> Iterator[Report]:
-    """Show the progress of work that takes longer than a moment, unless the command `prints` to a terminal meanwhile."""
+    """Show the progress of long work in one line of the terminal. Nothing is shown if the command `prints` to the terminal meanwhile."""
     state, began, over = [(what, 0, 0)], time.monotonic(), threading.Event()
 
     def show() -> None:

@@ -31,7 +31,7 @@ def _faults(facts: Mapping[str, Any]) -> str:
 
 
 def _line(fault: Mapping[str, Any], file: str) -> str:
-    """Return the sentence of a fault, with its position in settings, a bot's file, a knowledge file or an entry."""
+    """Return a fault as a sentence, with its position in settings, bot's file, knowledge file or entry."""
     from chatsvc.domain import profiles
     from chatsvc.domain.knowledge_files.parsed import FileFault
 
@@ -65,7 +65,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def sentence(refusal: Refused) -> str:
-    """Return the sentence of a refusal. If its code is not known here, the service is newer, and the code is shown."""
+    """Return a refusal as a sentence. A newer service may send an unknown code, which is then shown itself."""
     write, key = SENTENCES.get(refusal.code), f"refusals.{refusal.code}"
     if write is not None:
         return write(refusal.facts)
@@ -76,7 +76,7 @@ def sentence(refusal: Refused) -> str:
 
 
 def shown(name: str, value: object) -> object:
-    """Write a fact of a refusal or of a finding for its sentence."""
+    """Format a fact (a named value) of a refusal or finding for its sentence. Lists are joined, and None becomes "none"."""
     if isinstance(value, list):
         return ("; " if name in ("faults", "problems") else ", ").join(map(str, value))
     if isinstance(value, dict):

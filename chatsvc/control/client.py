@@ -30,14 +30,14 @@ _PIECE = 1 << 20
 
 
 class Lost(Exception):
-    """Raised when the service ends before it answers; the command may have taken effect."""
+    """Raised when the service ends before it answers. The operation may have taken effect."""
 
 
 def call(document: ConfigDocument, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run one operation and return its result. A file that it makes is written to `target`.
+    """Run one operation and return its result. If the operation makes a file, the file is written to `target`.
 
-    The whole configuration is read only if no service runs; otherwise only the settings that are needed to find the service. Raises
-    Refused, ConfigError, StoreUnavailable and Lost.
+    The whole configuration is read only if no service runs. To find a running service, a few settings are enough. Raises Refused,
+    ConfigError, StoreUnavailable and Lost.
     """
     deadline = time.monotonic() + WAIT_S
     while True:

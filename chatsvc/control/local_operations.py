@@ -1,4 +1,4 @@
-"""Administrative operations in the process of a command: without a running service, or beside those that share a store."""
+"""Administrative operations in the process of a command. They are used if no service runs, or if several processes share a store."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ __all__ = ["FolderInUse", "run"]
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run the operation on the store. A file that it makes is written to `target`. Raises Refused, StoreUnavailable and FolderInUse."""
+    """Open the store and run an operation. Its file, if any, goes to `target`. Raises Refused, StoreUnavailable and FolderInUse."""
     folder, store = Folder(config.data_dir), stores.chosen(config)
     folder.prepare()
     with store.alone(folder):
@@ -38,7 +38,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
 
 
 async def _perform(store: StoreChoice, config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
-    """Perform the operation. Pending webhook events stay pending: the service sends them."""
+    """Perform the operation. Webhook events stay pending, because only the service sends them."""
     node = new_node(now_ms())
     db = await store.open(folder, secret, node, serves=False)
     try:

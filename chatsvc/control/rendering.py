@@ -39,7 +39,7 @@ SHOWN = Quality._fields[:7]  # without tokens and cost, which `usage` has
 
 
 def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
-    """Return the result for JSON, and the opened file that the operation made, which is removed from its folder."""
+    """Return an operation's result for JSON, and the opened file that the operation made, or None. This file is already deleted."""
     write = RENDERERS[operation]
     if isinstance(result, ResultPage):
         return {"items": [write(item) for item in result.items], "next": result.next}, None
@@ -56,7 +56,7 @@ def rendered(operation: str, result: Any) -> tuple[Any, IO[bytes] | None]:
 
 
 def whole(result: Any, **changed: object) -> Json:
-    """Return all fields of a record for JSON, with those in `changed` replaced."""
+    """Return all fields of a record for JSON. Fields in `changed` get the values given there."""
     return {**result._asdict(), **changed}
 
 
@@ -79,7 +79,7 @@ def bot_with_profile(result: Bot) -> Json:
 
 
 def key(result: ListedKey | NewKey) -> Json:
-    """Return an API key, with its secret if it is new."""
+    """Return an API key for JSON, with its secret if the key was just made."""
     row = result.key
     secret = {"key": result.secret} if isinstance(result, NewKey) else {}
     about = {"account_id": row.account_id, "name": row.label, "prefix": row.prefix, "status": result.status}
@@ -101,7 +101,7 @@ def new_operator(result: NewOperator) -> Json:
 
 
 def backup(result: Backup) -> Json:
-    """Return a backup. Values that could not be read are null."""
+    """Return the data of a backup for JSON. Values that could not be read are null."""
     return {
         "made_at": times.with_millis(result.made_at) if result.made_at else None,
         "chatsvc_version": result.chatsvc_version or None,
@@ -154,7 +154,7 @@ def mail(result: Mail) -> Json:
 
 
 def channel(result: Channel) -> Json:
-    """Return a channel with masks for its secrets, and only the media type of its logo."""
+    """Return a channel for JSON. Its secrets are masked, and its logo is replaced by the logo's media type."""
     platform = PLATFORMS.get(result.channel)
     secrets = dict.fromkeys(platform.secrets if platform else (), None if result.state == "needs_secret" else MASK)
     logo = result.text("logo")
@@ -176,7 +176,7 @@ def question_result(result: QuestionResult) -> Json:
 
 
 def computation(result: Computation) -> Json:
-    """Return the progress of a computation and its result: weak spots, or the phrasings of a draft and what it would change."""
+    """Return the progress and result of a computation. The result is weak spots, or a draft's phrasings and the changes it would make."""
     progress = fields(result, "id", "state", "step", "done", "of", "questions")
     if result.kind == "lint":
         rows = [{**fields(finding, "kind", "entry", "other"), "text": finding.sentence()} for finding in result.findings]
@@ -246,7 +246,7 @@ def unanswered_group(result: tuple[UnansweredGroup, Hit | None]) -> Json:
 
 
 def request(result: Request) -> Json:
-    """Return a request. Note and assignee are included if the team has set them."""
+    """Return a visitor's request for JSON. Its note and assignee are included if the team has set them."""
     return {**shapes.request(result), **_team(result)}
 
 
@@ -293,7 +293,7 @@ def thread(result: TeamThread) -> Json:
 
 
 def transcripts(result: TranscriptPage) -> Json:
-    """Return conversations in the form of the interface, with the visitor's phone number on a platform, and the team's notes."""
+    """Return conversations in the form of the REST interface. Phone numbers on a platform and the team's notes are added."""
     parts = []
     for part in result.parts:
         conversation, shown = part.conversation, None

@@ -52,7 +52,7 @@ _CONNECTIONS.addFilter(_without_traceback)
 
 
 class ControlServer:
-    """Server on the socket in the data folder, while the process runs."""
+    """Server on the control socket in the data folder, for as long as the service runs."""
 
     def __init__(self, services: Services, folder: Path) -> None:
         self._services = services
@@ -66,7 +66,7 @@ class ControlServer:
         )
 
     async def start(self) -> None:
-        """Begin to listen. A stale socket is replaced: this process holds the folder's lock."""
+        """Begin to listen. An existing socket is stale and is replaced, because this process holds the folder's lock."""
         (self._folder / SOCKET).unlink(missing_ok=True)
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -111,7 +111,7 @@ class ControlServer:
             return await _send(request, line, file)
 
     async def _perform(self, caller: Caller, operation: str, arguments: dict[str, Any]) -> tuple[Any, IO[bytes] | None]:
-        """Perform an operation and return its result for JSON, and the file that it made. Any fault is raised as a Refused."""
+        """Perform an operation. Return its result for JSON, and the file that the operation made or None. Raises every fault as Refused."""
         if operation not in RENDERERS:
             # Operations on an operator's own session are the dashboard's.
             raise refusals.operation_unknown(operation=operation)
@@ -158,7 +158,7 @@ _types_of = cache(get_type_hints)
 
 
 def _fits(value: Any, declared: Any) -> bool:
-    """Return whether a value of JSON has the type that a use-case declares. A bot is named by its id, and a list stands for a tuple."""
+    """Return whether a JSON value fits a use-case's type `declared`. The JSON has a bot's id for a bot, and a list for a tuple."""
     kind, inner = get_origin(declared) or declared, get_args(declared)
     if kind is UnionType:
         return any(_fits(value, alternative) for alternative in inner)

@@ -52,9 +52,9 @@ TokenOf = Callable[[MasterKey, str, bytes], str | None]
 
 
 def model(config: Config, egress: Egress, *, with_models: bool = True) -> Iterator[Finding]:
-    """Check the model server of the tiers by an empty request, which costs nothing.
+    """Check the model server that the configured tiers use, by an empty request. This request costs nothing.
 
-    `with_models` also checks that the server lists the models of the tiers.
+    If `with_models` is true, also check that the server lists the models of the tiers.
     """
     models = {tier.model for tier in config.models.values() if tier.engine == "anthropic"}
     if not models:
@@ -76,7 +76,7 @@ def model(config: Config, egress: Egress, *, with_models: bool = True) -> Iterat
 
 
 async def _examine_model(provider: Provider, egress: Egress, models: list[str], *, with_models: bool) -> Finding:
-    """Send a request with the provider's library, which loads slowly but behaves as in the service."""
+    """Check the model server by a request, and return the finding. The request uses the same library as the service."""
     from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import ModelFault
 
@@ -105,7 +105,7 @@ async def _examine_model(provider: Provider, egress: Egress, models: list[str], 
 
 
 def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
-    """Return the finding for a failed request, or None if the server only refused this one request."""
+    """Return the finding for a failed request to the model server. Return None if the fault lies in the empty request alone."""
     cause, status = fault.cause, fault.status
     if isinstance(cause, socket.gaierror | LookupFailed):
         return Finding.fault("model server", "model_name_unknown", host=urlsplit(url).hostname, reason=cause.strerror or str(cause))
@@ -122,7 +122,7 @@ def _judged(fault: ModelFault, where: str, url: str) -> Finding | None:
 
 
 def mail(config: Config, egress: Egress) -> Iterator[Finding]:
-    """Connect to the mail server, encrypt and sign in. `egress` is the ledger that counts the connection."""
+    """Check the mail server: connect, encrypt and sign in. `egress` is the ledger that counts the connection."""
     smtp = config.notices.smtp
     if smtp is None:
         return
@@ -155,7 +155,7 @@ def mail(config: Config, egress: Egress) -> Iterator[Finding]:
 def tokens(
     config: Config, examined: Examined | None, token_of: TokenOf, platforms: Mapping[str, Platform], egress: Egress
 ) -> Iterator[Finding]:
-    """Check each token at its platform. `token_of` decrypts a token, `egress` is the ledger that counts the connections."""
+    """Check the token of each channel at its messaging platform. `token_of` decrypts a token, `egress` counts the connections."""
     key = storage.master_key_of(config)
     if key is None or examined is None or not examined.platform_channels:
         return
@@ -268,7 +268,7 @@ def certificates(config: Config) -> Iterator[Finding]:
 
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:
-    """Check webhook addresses by the rules of help/webhooks.md 7, and that their names resolve."""
+    """Check the certificate authorities' files and the webhook addresses (help/webhooks.md 7). With `resolve`, look up their names."""
     for section, ca_file in (("webhooks", config.webhooks.ca_file), ("website", config.website.ca_file)):
         try:
             client_context(ca_file)

@@ -1,6 +1,6 @@
-"""Checks of what is stored: configuration file, data folder, master key, database, disk and backups. Also of the clock.
+"""Checks of what is stored: configuration file, data folder, master key, database, disk and backups.
 
-The database is a file of SQLite, or on a server of PostgreSQL with its rights, settings that lose data, clock and encryption.
+The database is an SQLite file or on a PostgreSQL server, whose rights, unsafe settings, clock and encryption are also checked.
 """
 
 import os
@@ -104,7 +104,7 @@ SILENT_MS = 7 * DAY_MS
 
 
 def channels(examined: Examined | None, platforms: Mapping[str, Platform], now: int) -> Iterator[Finding]:
-    """Report the faults that messaging platforms have returned, and callbacks that are not called."""
+    """Report faults of channels which messaging platforms returned, and callbacks that the platforms do not call."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
             yield Finding.fault("channels", _CHANNEL_FAULTS[fault], bot=bot, channel=channel)
@@ -158,7 +158,7 @@ def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
 
 
 def backups(config: Config, now: int) -> Iterator[Finding]:
-    """Check the scheduled backups, if backups are scheduled."""
+    """Check the scheduled backups, or warn if none are scheduled."""
     settings = config.backup
     existing = settings.folder
     while not existing.exists():
@@ -183,7 +183,7 @@ PACKAGED = "chatsvc"  # the user of the Debian package
 
 
 def is_packaged() -> bool:
-    """Report whether the user exists that the Debian package makes for the service."""
+    """Return whether the service's user of the Debian package exists on this machine."""
     try:
         pwd.getpwnam(PACKAGED)
     except KeyError:
@@ -204,7 +204,7 @@ ExamineServer = Callable[[Config, frozenset[str]], tuple[ServerState, Examined |
 
 
 def sqlite(config: Config, limit_s: float | None) -> tuple[list[Finding], Examined | None]:
-    """Check the database, and its content for at most `limit_s` seconds. Return the findings, and the data that other checks need."""
+    """Check the SQLite database, its content for at most `limit_s` seconds. Return the findings, and the data that other checks need."""
     path = Folder(config.data_dir).database
     file = str(path)
     if not path.exists():
@@ -234,7 +234,7 @@ def _mute_bots(examined: Examined) -> Iterator[Finding]:
 
 
 def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Examined | None]:
-    """Check the server and the database. Return the findings, and the data that other checks need."""
+    """Check the PostgreSQL server and its database. Return the findings, and the data that other checks need."""
     before = now_ms()
     try:
         state, contents = examine(config, _knowledge_tiers(config))
@@ -251,7 +251,7 @@ def postgres(config: Config, examine: ExamineServer) -> tuple[list[Finding], Exa
 
 
 def server_findings(state: ServerState, before: int, after: int) -> Iterator[Finding]:
-    """Check the state of a server. The state was requested between `before` and `after`, in milliseconds of this machine's clock."""
+    """Check the state of a PostgreSQL server. It was requested between `before` and `after` (Unix ms by this machine's clock)."""
     for name, value in state.settings.items():
         if value not in _SAFE[name]:
             yield Finding.fault("database", "postgres_loses", setting=name, value=value)

@@ -32,7 +32,7 @@ _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
 
 
 def parse(name: str, data: bytes, language: str, kind: str | None = None) -> Parsed:
-    """Read a file of any kind. Its `kind` is an ending, by default detected from its content and name. Raises KnowledgeFileError."""
+    """Read a knowledge file. `kind` is its file name ending, or None to detect it from content and name. Raises KnowledgeFileError."""
     kind = kind_of(name, data) if kind is None else kind
     if (library := _library(kind)) is not None:
         return library.read(name, data, language)  # type: ignore[no-any-return]
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def answer(files: Sequence[dict[str, Any]], site_files: "SiteFiles | None", source: IO[bytes], target: IO[bytes]) -> None:
-    """Read files from `source`, and write a line of JSON for each file to `target`."""
+    """Read the knowledge files in the stream `source`, and write a line of JSON for each file to `target`."""
     for file in files:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.

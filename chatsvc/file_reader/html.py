@@ -34,7 +34,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
 
 
 def read_text(name: str, text: str, language: str) -> Parsed:
-    """Read HTML. `language` is used if the page declares none. Raises KnowledgeFileError, whose faults have numbers of paragraphs."""
+    """Read HTML text. `language` is used if the page declares none. Raises KnowledgeFileError, whose faults have numbers of paragraphs."""
     gathering = Gathering(name, "paragraph", language)
     if len(text) > MAX_CHARACTERS:
         gathering.fault(1, "page_too_long", length=len(text), most=MAX_CHARACTERS)
@@ -59,9 +59,9 @@ def read_text(name: str, text: str, language: str) -> Parsed:
 
 
 class PageLine(NamedTuple):
-    """A "heading", a "question" or a "line" of text. `value` is its text, or for a heading its level and text.
+    """A line of a page. Its kind is "heading", "question" or "line"; `value` is its text, or for a heading its level and text.
 
-    The kind "asked" marks where a list of questions begins (`value` is False) or ends (True).
+    The kind "asked" marks the beginning (`value` is False) or the end (`value` is True) of a list of questions.
     """
 
     kind: str
@@ -81,7 +81,7 @@ def page_lines(node: LexborNode | None) -> list[PageLine]:
 
 
 def _events(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield each node when it begins (True) and when it ends, without recursion: a page may be nested as deeply as it is long."""
+    """Yield each node twice: with True when it begins, with False when it ends. There is no recursion, since pages may be nested deeply."""
     node = root
     while True:
         yield node, True

@@ -56,7 +56,7 @@ def rewrite(tree: LexborHTMLParser, *, is_site: bool) -> None:
 
 
 def _leave_out_chrome(tree: LexborHTMLParser) -> None:
-    """Remove navigation and the like. An element with most of the page's text, or with its main heading, is kept whatever its name is."""
+    """Remove elements such as navigation and buttons. An element with most of the page's text, or with its main heading, is kept."""
     opened = {value.lstrip("#") for name in _OPENERS for node in tree.css(f"[{name}]") for value in (node.attributes[name] or "").split()}
     most = len(tree.body.text()) // 2 if tree.body else 0
     for node in tree.css(_CHROME):
@@ -73,7 +73,7 @@ def _leave_out_chrome(tree: LexborHTMLParser) -> None:
 
 
 def _limit_depth(tree: LexborHTMLParser) -> None:
-    """Replace elements that are nested too deeply by their text. Reading the text of every nested element takes quadratic time."""
+    """Replace elements that are nested too deeply by their text. Otherwise the time to read them grows with the square of the depth."""
     depths: dict[int, int] = {}
     deep = []
     for node in tree.css("*"):
@@ -88,14 +88,14 @@ def _limit_depth(tree: LexborHTMLParser) -> None:
 
 
 def _beside(node: LexborNode, direction: str) -> Iterator[LexborNode]:
-    """Yield the nodes beside a node, in the direction "prev" or "next", or above it ("parent")."""
+    """Yield the siblings before ("prev") or after ("next") a node, or the nodes above it ("parent")."""
     while (beside := getattr(node, direction)) is not None:
         yield beside
         node = beside
 
 
 def _part_prices(tree: LexborHTMLParser) -> None:
-    """Separate inline elements that only their styles separate, so that "Soup" and "£4" do not become "Soup£4"."""
+    """Put a separator between adjacent inline elements. Thus "Soup" and "£4" do not become "Soup£4"."""
     prose: dict[int, bool] = {}  # parents, each of which is looked at once
     for node in tree.css("span, a, small, b, strong"):
         if not (text := one_line(node.text())):
@@ -124,7 +124,7 @@ def _is_last(node: LexborNode) -> bool:
 
 
 def _make_headings(tree: LexborHTMLParser) -> None:
-    """Replace bold lines by headings, and add headings above paragraphs that begin in bold. Many pages have no other headings."""
+    """Replace bold lines by headings, and add headings above paragraphs with bold beginnings. Many pages have no other headings."""
     # Of nested bold elements only the outermost one is used, since it contains the others.
     bold_nodes = [node for node in tree.css("b, strong, u, font[size]") if node.parent is None or node.parent.tag not in _BOLD]
     for node in bold_nodes:
@@ -159,7 +159,7 @@ def _make_heading(tree: LexborHTMLParser, bold: LexborNode) -> None:
 
 
 def _is_alone(node: LexborNode) -> bool:
-    """Return whether an element has nothing but a few blank nodes beside it."""
+    """Return whether an element is alone in its parent, apart from a few blank nodes."""
     beside = [[*islice(_beside(node, direction), _BESIDE + 1)] for direction in ("prev", "next")]
     return all(len(nodes) <= _BESIDE and not any(other.text().strip() for other in nodes) for nodes in beside)
 
@@ -173,7 +173,7 @@ def _is_line(node: LexborNode) -> bool:
 
 
 class _Cell(NamedTuple):
-    """A cell of a table's grid. `owner` is the number of the element that covers it; `shown` is whether its text is shown in this cell."""
+    """A cell of a table's grid. `owner` is the number of the HTML element that covers it. `shown` is true if the text is shown in it."""
 
     text: str
     heads: bool
@@ -209,7 +209,7 @@ def _element(tree: LexborHTMLParser, tag: str, *children: LexborNode | str) -> L
 
 
 def _grid(table: LexborNode) -> list[list[_Cell]]:
-    """Return the cells of a data table. Return none for a table that only serves the layout of the page."""
+    """Return the cells of a data table, row by row. Return an empty list for a table that only serves the page's layout."""
     grid: list[list[_Cell]] = []
     open_rows: dict[int, tuple[int, _Cell]] = {}  # column -> rows that its cell still spans
     owner = 0
@@ -250,7 +250,7 @@ def _span(cell: LexborNode, name: str) -> int:
 
 
 def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the parts of a table, each as a title and rows. The first row has the column heads, if the table has any."""
+    """Yield the parts of a table, each as its title and rows. If the table has column heads, they are the first row."""
     width = max(map(len, grid))
     named_twice = any(row and row[0].below and not all(cell.heads for cell in row) for row in grid)
     title, heads, rows = "", list[str](), list[list[str]]()
@@ -276,7 +276,7 @@ def _parts(grid: Sequence[Sequence[_Cell]]) -> Iterator[tuple[str, list[list[str
 
 
 def _finished(heads: list[str], rows: list[list[str]], *, named_twice: bool) -> list[list[str]]:
-    """Return heads and rows as one list. A column that only numbers the rows is removed, and two names of a row become one cell."""
+    """Join column heads and rows into one list. A column of row numbers is removed, and two names of a row become one cell."""
     all_rows = [list(heads), *rows] if heads else rows
     if len(rows[0]) > 2 and all(row[0] == str(nth) for nth, row in enumerate(rows, start=1)):
         all_rows = [row[1:] for row in all_rows]

@@ -30,7 +30,7 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:
-    """Read a PDF file as a document. Raises KnowledgeFileError, whose faults have page numbers."""
+    """Read the entries of a PDF file. Raises KnowledgeFileError, whose faults have page numbers."""
     with pypdf.apply_configuration(
         zlib_maximum_output_length=_MOST_UNPACKED, lzw_maximum_output_length=_MOST_UNPACKED, run_length_maximum_output_length=_MOST_UNPACKED
     ):

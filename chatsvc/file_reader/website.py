@@ -1,4 +1,4 @@
-"""Reading of a website's files in the child process: robots.txt, sitemaps and pages, with a limit of links for each request.
+"""Reading of a website's files in the child process. The files are robots.txt, sitemaps and pages; each request has a limit of links.
 
 A page is converted to headings, lines, links and structured data.
 """
@@ -50,7 +50,7 @@ _LISTS = ("openingHours", "openingHoursSpecification")
 
 
 class SiteFiles:
-    """Reader of the files of one site. `request` has `url`, `include`, `exclude`, the `rules` of robots.txt and the limit of `links`."""
+    """Reader of one website's files. `request` has `url`, `include`, `exclude`, the `rules` of robots.txt and the limit of `links`."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._site = Site("", "", request["url"], request["include"], request["exclude"], 0, 0, review=False)
@@ -59,7 +59,7 @@ class SiteFiles:
         self._seen: set[str] = set()
 
     def read(self, kind: str, data: bytes, name: str, charset: str) -> dict[str, Any]:
-        """Read one file. For a page, return its packed content, number of lines, and links, each with whether robots.txt allows it."""
+        """Read one file of the site. For a page, return its packed content, its number of lines, and its links as pairs (see `_wanted`)."""
         if kind == "robots":
             return websites.parse_robots(data.decode("utf-8", "replace"))._asdict()
         if kind == "sitemap":
@@ -85,7 +85,7 @@ class SiteFiles:
         return self._wanted(websites.joined(base, link) for link in content["links"])
 
     def _wanted(self, links: Iterable[str]) -> list[tuple[str, bool]]:
-        """Return the links to pages that belong to the site, each once in a request, and whether robots.txt allows it."""
+        """Return pairs of a new link to a page of the site, and whether robots.txt allows it. Links returned earlier are left out."""
         wanted: list[tuple[str, bool]] = []
         for link in links:
             if len(self._seen) >= self._most_links:
@@ -98,7 +98,7 @@ class SiteFiles:
 
 
 def read(data: bytes, charset: str) -> dict[str, Any]:
-    """Convert a page to the content from which `domain.websites` makes entries. `reason` is set if nothing can be read."""
+    """Convert a page to content, from which `domain.websites` makes entries. If the page cannot be read, `reason` in it says why."""
     tree = LexborHTMLParser(_UNSEEN.sub("", NO_TEXT.sub("\ufffd", _decoded(data, charset))))
     root, body = tree.root, tree.body
     content: dict[str, Any] = {"title": "", "language": None, "links": [], "lines": [], "questions": [], "facts": [], "reason": None}
@@ -128,7 +128,7 @@ def read(data: bytes, charset: str) -> dict[str, Any]:
 
 
 def _decoded(data: bytes, charset: str) -> str:
-    """Decode a page. Try its byte order mark, the charsets that the HTTP header and the page declare, UTF-8, then a Windows charset."""
+    """Decode a page's bytes. Try the byte order mark, the charsets of HTTP header and page, UTF-8, then a Windows charset."""
     declared = _CHARSET.search(data, 0, 4096)
     marked = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
     old = "cp1254" if any(byte in _TURKISH for byte in data[:100_000]) else "cp1252"
@@ -144,7 +144,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 def _read_data(tree: LexborHTMLParser, content: dict[str, Any]) -> None:
-    """Read questions and the data of businesses from schema.org's JSON-LD, and contact data from links and footers."""
+    """Add a page's questions and business data (schema.org's JSON-LD) to `content`. Without contact data, read links and footers."""
     for script in tree.css("script[type='application/ld+json' i]"):
         try:
             value = json.loads(script.text(), strict=False)
@@ -189,7 +189,7 @@ def _nodes(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _plain(value: Any) -> str:
-    """Return a text without its tags, one paragraph a line."""
+    """Return the text of an HTML value without its tags, with each paragraph on a line."""
     if not isinstance(value, str | int | float):
         return ""
     return "\n".join(line.value for line in page_lines(LexborHTMLParser(str(value)).body) if line.kind == "line" and line.value)

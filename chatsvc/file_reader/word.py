@@ -29,7 +29,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fre
 
 
 def read(name: str, data: bytes, language: str) -> Parsed:
-    """Read a Word file as a document. Raises KnowledgeFileError, whose faults have numbers of paragraphs."""
+    """Read the entries of a Word file. Raises KnowledgeFileError, whose faults have numbers of paragraphs."""
     _check(name, data)
     try:
         html = mammoth.convert_to_html(
@@ -47,7 +47,7 @@ def read(name: str, data: bytes, language: str) -> Parsed:
 
 
 def _without_hidden(name: str, data: bytes) -> io.BytesIO:
-    """Copy a file without its hidden and struck-out text, which the library would read. Raises KnowledgeFileError for a DOCTYPE."""
+    """Copy a Word file without hidden and struck-out text, which mammoth would read. Raises KnowledgeFileError for a DOCTYPE."""
     copy = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as parts, zipfile.ZipFile(copy, "w") as target:
         styles = _STYLE.findall(parts.read("word/styles.xml")) if "word/styles.xml" in parts.namelist() else []

@@ -28,13 +28,13 @@ KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
 
 
 def knowledge() -> dict[str, str]:
-    """Return the text of each knowledge file by file name, as input for `parse_file`."""
+    """Return the texts of the sample knowledge files, by file name."""
     here = resources.files(__package__)
     return {name: here.joinpath(name).read_text(encoding="utf-8") for name in KNOWLEDGE_FILES}
 
 
 def conversations() -> list[tuple[int, str, list[str]]]:
-    """Return past conversations. Each has its age in days, its visitor and its messages."""
+    """Return the sample conversations of past days. Each has its age in days, its visitor and the visitor's messages."""
     lines = resources.files(__package__).joinpath("conversations.txt").read_text(encoding="utf-8").splitlines()
     rows = [line.split(" | ") for line in lines if not line.startswith("#")]
     return [(int(days), visitor, messages) for days, visitor, *messages in rows]

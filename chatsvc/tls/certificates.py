@@ -1,4 +1,4 @@
-"""Keys, self-signed certificates, signing requests and validity periods. All of them are in memory."""
+"""Private keys, self-signed certificates, signing requests and validity periods. No file is read or written here."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -19,7 +19,7 @@ _CLIENT_HELLO = 1
 
 
 def _context(cert_file: str | Path | None = None, key_file: str | Path | None = None) -> ssl.SSLContext:
-    """Make a context for TLS 1.2 or later. Raise OSError (ssl.SSLError) if the files are unusable."""
+    """Make a server context for TLS 1.2 or later. Raise OSError (ssl.SSLError) if the files are unusable."""
     # Not create_default_context(), which writes session keys to a file if SSLKEYLOGFILE is set.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -52,7 +52,7 @@ class ServerTls:
         self._current = _from_pem(pem)
 
     def set_challenges(self, proofs: Mapping[str, bytes]) -> None:
-        """Set the certificate and key that answer each name's TLS-ALPN-01 challenge (RFC 8737). An empty mapping ends them."""
+        """Set the certificate and key that answer each name's TLS-ALPN-01 challenge (RFC 8737). An empty mapping ends all challenges."""
         self._proofs = {name: _from_pem(pem) for name, pem in proofs.items()}
         for context in self._proofs.values():
             context.set_alpn_protocols([ACME_TLS])
@@ -108,7 +108,7 @@ class CertificateFiles:
             self.look()
 
     def _load(self) -> str | None:
-        """Load the files. Return why they cannot be used, or None if they can."""
+        """Load the files. Return the reason why they cannot be used, or None if they were loaded."""
         self._seen = self._state()
         try:
             self._server_tls.use_files(*self._files)

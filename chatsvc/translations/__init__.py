@@ -1,4 +1,4 @@
-"""Catalogue of the texts for people in English and Turkish: pages, mails, refusals, findings, faults of files, errors of the interface.
+"""Catalogue of all texts for people, in English and Turkish: pages, mails, refusals, findings, faults of files, and errors.
 
 The file `NAME.yaml` is a section, and the key of a text in it is `NAME.key`. A text is a template with placeholders; it may have two forms,
 one for the count 1 and one for all others. `cli` contains texts of the command line that differ from the English of pages.
@@ -16,7 +16,7 @@ Text = str | Mapping[str, str]
 
 @cache
 def section(name: str) -> Mapping[str, Mapping[str, Text]]:
-    """Load a section, which maps each key to its text in each language. Return an empty mapping if there is no such section."""
+    """Load a section of the catalogue: a mapping of key to the text in each language. It is empty if there is no such section."""
     import yaml  # most commands word nothing
 
     # libyaml reads the files in a tenth of the time; a build of PyYAML without it has only the other one.
@@ -28,7 +28,7 @@ def section(name: str) -> Mapping[str, Mapping[str, Text]]:
 
 @cache
 def texts() -> Mapping[str, Mapping[str, Text]]:
-    """Load all sections."""
+    """Load all texts of the catalogue, by their full keys such as `NAME.key`."""
     files = sorted(file.name for file in resources.files("chatsvc.translations").iterdir())
     names = [name.removesuffix(".yaml") for name in files if name.endswith(".yaml")]
     return {f"{name}.{key}": entry for name in names for key, entry in section(name).items()}
@@ -41,7 +41,7 @@ def has(key: str) -> bool:
 
 
 def template(language: str, key: str, count: object = None) -> str:
-    """Return a text with its placeholders. `count` chooses between singular and plural. Raise KeyError if it is unknown."""
+    """Return the text of a key with its placeholders unfilled. `count` chooses singular or plural. Raise KeyError for an unknown key."""
     name, _, rest = key.partition(".")
     entry = section(name)[rest]
     text = entry["en" if language == COMMAND_LINE and language not in entry else language]
@@ -49,7 +49,7 @@ def template(language: str, key: str, count: object = None) -> str:
 
 
 def worded(name: str, code: str, facts: Mapping[str, object], language: str, *, places: Container[str] = ()) -> str:
-    """Return the sentence of a fault, or `code` itself if it has none. Numbers get the language's separators, except those in `places`."""
+    """Return the sentence for a code in section `name`, or the code if it has none. Facts in `places` get no thousands separators."""
     if code not in section(name):
         return f"{code} {dict(facts)}" if facts else code
     written = {fact: value if fact in places else shown(value, language) for fact, value in facts.items()}
@@ -57,7 +57,7 @@ def worded(name: str, code: str, facts: Mapping[str, object], language: str, *, 
 
 
 def shown(value: object, language: str) -> object:
-    """Return a value for a text: whole numbers get the separators of a language, lists get commas. Other values stay unchanged."""
+    """Format a value for a text. Whole numbers get thousands separators of the language, lists get commas; others stay unchanged."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, int) and not isinstance(value, bool):
@@ -67,7 +67,7 @@ def shown(value: object, language: str) -> object:
 
 
 def named(name: str, facts: Mapping[str, object], language: str) -> dict[str, object]:
-    """Translate the facts that have a text in a section. The other facts stay unchanged."""
+    """Translate those facts whose value is a key of the section `name`. The other facts stay unchanged."""
     words = section(name)
     return {
         fact: template(language, f"{name}.{value}") if isinstance(value, str) and value in words else value for fact, value in facts.items()

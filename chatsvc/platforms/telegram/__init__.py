@@ -1,4 +1,4 @@
-"""Telegram: asks for messages by long polling, so that it works behind any firewall."""
+"""The platform Telegram. The service asks it for messages by long polling, which works behind any firewall."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"([0-9]{1,20}):[A-Za-z0-9_-]{1,100}")
 
 
 def bot_of(token: str) -> str | None:
-    """Return the id of the bot to which a token belongs, or None if the text is not a token."""
+    """Return the id of the Telegram bot to which a token belongs. Return None if the text is not a token."""
     match = _TOKEN.fullmatch(token)
     return match[1] if match else None
 

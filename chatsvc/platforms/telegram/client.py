@@ -24,7 +24,7 @@ MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
 
 class TelegramClient(PlatformPoster):
-    """Client that calls the methods of one bot and sends the bot's messages; see PlatformSender."""
+    """Client of Telegram's Bot API for one bot, which also sends its messages; see PlatformSender."""
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
         super().__init__(egress, NAME, api_url, MOST_BYTES)
@@ -32,7 +32,7 @@ class TelegramClient(PlatformPoster):
         self.moved: dict[int, int] = {}  # groups that have become supergroups, with their new ids
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
-        """Call a method and return its result. If a group has become a supergroup, call the method for the supergroup.
+        """Call a method of the Bot API and return its result. If the group has become a supergroup, call the method for the supergroup.
 
         Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected if nothing was written, and otherwise SendingUncertain.
         """
@@ -71,13 +71,13 @@ def sender(services: Services, channel: OpenChannel) -> TelegramClient:
 
 
 def destination(user_id: str) -> dict[str, object]:
-    """Return the parameters that name the chat, and the topic in it, of a conversation's visitor (ReadMessage.user_id)."""
+    """Return the parameters that tell Telegram where to send: the chat and its topic, if any. `user_id` is ReadMessage.user_id."""
     chat, _, topic = user_id.partition("/")
     return {"chat_id": int(chat), "message_thread_id": int(topic)} if topic else {"chat_id": int(chat)}
 
 
 def message_name(chat: object, message_id: int) -> str:
-    """Return the name of a message, which contains its chat because Telegram counts the ids of messages in each chat."""
+    """Return a unique name for a message: its chat and its id. The id alone is unique only within a chat."""
     return f"{chat} {message_id}"
 
 
@@ -87,7 +87,7 @@ def utf16_units(text: str) -> int:
 
 
 def formatted(text: str) -> dict[str, object]:
-    """Return the parameters of a text whose marks, such as bold, are Telegram's entities. Positions are counted in UTF-16 code units."""
+    """Return the parameters that send a text. Its formatting, such as bold, becomes entities with positions in UTF-16 code units."""
     shown, entities, offset = "", list[dict[str, object]](), 0
     for span in rich_text.spans(text):
         is_link = span.link.startswith("http") and span.link != span.text
@@ -104,7 +104,7 @@ def formatted(text: str) -> dict[str, object]:
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
-    """Make a keyboard with one choice on each line. Return None if a keyboard cannot contain all choices."""
+    """Make a keyboard with one choice on each line. Return an empty list if a keyboard cannot contain all choices."""
     rows = [[{"text": choice, "callback_data": str(index)}] for index, choice in enumerate(choices)]
     # Measured with escapes, which is the longest form.
     return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

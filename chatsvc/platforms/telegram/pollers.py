@@ -1,4 +1,4 @@
-"""Pollers of all bots with an active Telegram channel. They are started, replaced and ended as channels change.
+"""Pollers, which ask Telegram for messages, one for each bot with an active channel. They are adjusted when channels change.
 
 Messages of visitors are stored, then confirmed at Telegram, then answered. A message that is not stored is not confirmed, so Telegram
 delivers it again. A repeated message is recognised by the id of its update, which is stored in the transaction of the message.
@@ -38,7 +38,7 @@ class _Polling(NamedTuple):
 
 
 class TelegramPollers:
-    """Pollers of this process, by the id of their channel."""
+    """All pollers of this process, and the notices to the team's group."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -53,7 +53,7 @@ class TelegramPollers:
         self._team_polling: asyncio.Task[None] | None = None
 
     def start(self) -> Callable[[], Awaitable[None]]:
-        """Begin to ask for messages; return the function that ends it."""
+        """Start to poll Telegram for messages. Return the function that stops polling."""
         self._services.channels.observers.append(lambda _: self._changed.set())
         background.run("telegram", self._adjust, LOOK_EVERY_S, self._tasks, woken=self._changed)
         if self._team is not None:
@@ -81,9 +81,9 @@ class TelegramPollers:
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
 
     async def _adjust_team(self, of_telegram: Sequence[OpenChannel]) -> None:
-        """Poll the team's group, unless the bot of the group also has a channel, whose poller then reads the group.
+        """Start or end polling of the team's group. If the group's bot also has a channel, the poller of the channel reads the group.
 
-        If that channel is paused, the messages in it remain at Telegram.
+        While this channel is paused, the group's messages remain at Telegram.
         """
         if self._team is None:
             return
@@ -130,7 +130,7 @@ class TelegramPoller:
         self._typing = asyncio.Semaphore(MOST_TYPING)
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
-        """Store messages in their order, and start to answer them."""
+        """Store the received messages in their order, and start to answer them."""
         for message in messages:
             if message.moved_to is not None:
                 self._client.moved[message.chat] = message.moved_to
@@ -152,7 +152,7 @@ class TelegramPoller:
                 self._services.part(ChannelAnswers).begin(new, typing.cancel if typing else None)
 
     async def _show_typing(self, user_id: str) -> None:
-        """Show the visitor after a moment that a reply is being written, until the task is cancelled."""
+        """Show the visitor that a reply is being written. Begin after a moment, and continue until the task is cancelled."""
         await asyncio.sleep(TYPING_AFTER_S)
         if self._typing.locked():
             return

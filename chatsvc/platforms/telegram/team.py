@@ -40,7 +40,7 @@ _MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 
 
 class TeamGroup:
-    """The group of `notices.telegram`. After a crash a notice may come twice, as a lost one would leave a visitor waiting."""
+    """The team's group, set in `notices.telegram`. After a crash a notice may be repeated, because a lost notice would be worse."""
 
     def __init__(self, services: Services, token: str, chat: int) -> None:
         self._services, self._chat, self.token = services, chat, token
@@ -57,7 +57,7 @@ class TeamGroup:
             await self.take(message)
 
     async def take(self, message: ReadMessage) -> bool:
-        """Process a message of the group. Return False if the message belongs to another chat."""
+        """Process a message if it is from the team's group. Return False if it belongs to another chat."""
         if message.chat not in (self._chat, self.client.moved.get(self._chat)):
             return False
         if message.moved_to is not None:
@@ -73,7 +73,7 @@ class TeamGroup:
         return True
 
     async def _answer(self, message: ReadMessage, reply_to: int) -> str | None:
-        """Send an answer to the visitor of a notice, which takes over the conversation. Return the sentence of a refusal, or None."""
+        """Send a team member's answer to the visitor, and take over the conversation from the bot. Return a refusal as text, or None."""
         visitors = await handling.of_notice(self._services.db, _digest(message_name(message.chat, reply_to)))
         if not visitors:
             return None
@@ -94,7 +94,7 @@ class TeamGroup:
         return None
 
     async def tell(self) -> None:
-        """Notify the group of waiting visitors. More than a few are combined in one message, after which there is a pause."""
+        """Notify the group of waiting visitors, then pause. If there are more than a few, one message names all of them."""
         waiting = await handling.untold(self._services.db, MOST_VISITORS)
         for notices in [[notice] for notice in waiting] if len(waiting) <= SINGLY else [waiting]:
             pause_s = await self._tell(notices)
@@ -105,7 +105,7 @@ class TeamGroup:
             await asyncio.sleep(PAUSE_S)
 
     async def _tell(self, notices: Sequence[TeamNotice]) -> float | None:
-        """Notify the group of visitors in one message. Return the seconds to wait if Telegram did not accept the message."""
+        """Notify the group of these visitors in one message. If Telegram did not accept it, return the seconds to wait, else None."""
         async with self._told:
             try:
                 message = await self._send(*worded(notices, self._services.platforms, self._services.config.server.public_url))
@@ -128,7 +128,7 @@ class TeamGroup:
             return None
 
     async def _send(self, text: str, buttons: Sequence[tuple[str, str]]) -> str | None:
-        """Send a notice with its buttons, and return the name of the message. Return None if Telegram does not name it."""
+        """Send a notice with its buttons, and return the message's unique name. Return None if Telegram's answer has no message id."""
         keyboard = {"inline_keyboard": [[{"text": label, "url": url}] for label, url in buttons]}
         try:
             result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": text, "reply_markup": keyboard})
@@ -143,7 +143,7 @@ class TeamGroup:
 
 
 def worded(notices: Sequence[TeamNotice], platforms: Mapping[str, Platform], public_url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return the text of a notice about one or more visitors, and its buttons with their URLs. The language is that of the first bot."""
+    """Return the text of a notice about one or more visitors, and its buttons with URLs. The text is in the language of the first bot."""
     text = partial(_text, notices[0].language)
     lines, buttons = [], list[tuple[str, str]]()
     for number, notice in enumerate(notices, start=1):
@@ -174,7 +174,7 @@ LIMIT_S = 5.0  # for each call
 
 
 def examine(config: Config, examined: Examined | None, egress: Egress | None) -> Iterator[Finding]:
-    """Check bot and group at Telegram, and report what the running service has noted. Polling here would take its messages."""
+    """Check the group's bot and the group at Telegram, and report faults that the running service noted. No message is polled."""
     settings = config.notices.team
     if settings is None:
         return

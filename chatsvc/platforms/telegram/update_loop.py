@@ -26,10 +26,10 @@ _UNAUTHORIZED, _CONFLICT = ("telegram_401", "telegram_404"), "telegram_409"
 
 
 class UpdateLoop:
-    """Long polling with one token. The offset of the next call confirms the updates, after `take` has returned.
+    """Long polling with one token. Updates are confirmed by the offset of the next call, after `take` has processed them.
 
-    `name` is for the log. `take` is called with the messages of a call in their order. `note_fault` is called with the token's fault,
-    or None, whenever this changes.
+    `name` is for the log. `take` gets the messages of a call in their order. `note_fault` gets the token's fault, or None if there is
+    none, whenever the fault changes.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class UpdateLoop:
         self._failures = 0
 
     async def run(self) -> None:
-        """Ask for updates until the task is cancelled."""
+        """Ask Telegram for updates again and again, until the task is cancelled."""
         while True:
             try:
                 pause_s = await self._poll()

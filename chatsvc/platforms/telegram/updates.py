@@ -25,7 +25,7 @@ MOST_TEXT = 4096
 
 
 class Myself(NamedTuple):
-    """Account of the bot at Telegram: its id, and the name by which it is mentioned."""
+    """The bot's own account at Telegram: its id, and the name by which messages mention it."""
 
     id: int
     username: str
@@ -53,7 +53,7 @@ class ReadMessage(NamedTuple):
 
     @property
     def user_id(self) -> str:
-        """Id of the conversation's visitor, which is the chat or a topic of the chat."""
+        """The visitor id of the conversation: the id of the chat, and of its topic if there is one."""
         return str(self.chat) if self.topic is None else f"{self.chat}/{self.topic}"
 
 
@@ -64,7 +64,7 @@ def update_id_of(update: object) -> int | None:
 
 
 def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    """Parse an update. Return None if the update needs no answer."""
+    """Parse an update from Telegram. Return None if the update is ignored."""
     number = update_id_of(update)
     if number is None:
         return None
@@ -76,7 +76,7 @@ def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
 
 
 def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
-    """Parse a pressed button. Its text is that of the message's button with the same data."""
+    """Parse the press of a button into a message. The text is the label of the button with the same data."""
     message, data, query_id = as_object(query.get("message")), query.get("data"), query.get("id")
     if not isinstance(query_id, str):
         return None
@@ -151,7 +151,7 @@ def _clean(text: object) -> str:
 
 
 def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
-    """Report whether a message in a group is for the bot: it mentions the bot, answers it, or is a command with its name."""
+    """Return whether a message in a group is for the bot. It mentions the bot, answers it, or is a command with the bot's name."""
     answered = as_object(message.get("reply_to_message"))
     if as_object(answered.get("from")).get("id") == me.id:
         return True

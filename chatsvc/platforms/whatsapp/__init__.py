@@ -1,4 +1,4 @@
-"""WhatsApp: the callbacks by which the Cloud API delivers messages and delivery statuses, and the sender of answers."""
+"""The platform WhatsApp: callbacks, which deliver messages and delivery statuses, and the sender of answers."""
 
 import re
 

@@ -1,6 +1,6 @@
 """Callbacks of the WhatsApp Cloud API, parsed without I/O: signature, handshake, messages, delivery statuses, echoes, changed numbers.
 
-Elements that are unknown, invalid, or of another phone number are ignored, because WhatsApp repeats a refused callback for a week.
+Elements that are unknown, invalid, or of another phone number are ignored: WhatsApp would repeat a refused callback for a week.
 """
 
 import hashlib
@@ -44,13 +44,13 @@ _Contacts = dict[str, tuple[str | None, str | None]]  # address -> phone number 
 
 
 def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
-    """Report whether a body has the signature of the app. The comparison takes constant time."""
+    """Return whether `signature` is the WhatsApp app's signature of a body. The comparison takes constant time."""
     expected = "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
     return bool(_SIGNATURE.fullmatch(signature)) and hmac.compare_digest(expected, signature)
 
 
 def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
-    """Return the challenge of a handshake, or None if the handshake does not come from the platform."""
+    """Return the challenge to answer in WhatsApp's handshake, or None if the handshake is not genuine."""
     given = query.get("hub.verify_token", "").encode("utf-8", "surrogatepass")
     if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(given, verify_token.encode()):
         return None
@@ -59,7 +59,7 @@ def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
 
 
 def parse(body: Mapping[str, Any], channel: OpenChannel, now: int) -> ReceivedCallback:
-    """Parse a callback's elements for the channel's number, with messages by time. `now` (Unix ms) limits their times."""
+    """Parse the elements of a callback that are for the channel's number. Later times than `now` (Unix ms) are replaced by `now`."""
     bot_id = channel.channel.bot_id
     messages: list[AddressedMessage] = []
     echoes: list[tuple[AddressedMessage, bytes]] = []
@@ -111,7 +111,7 @@ def _message(entry: Mapping[str, Any], addresses: tuple[PlatformAddress, ...], c
 
 
 def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Return text and kind of a message, or None if the message gets no answer, such as a reaction."""
+    """Return the text and kind of a message, or None if it needs no answer, as a reaction. The kind of plain text is None."""
     kind = entry.get("type")
     if not isinstance(kind, str):
         return None
@@ -130,7 +130,7 @@ def _content(entry: Mapping[str, Any]) -> tuple[str, str | None] | None:
 
 
 def _chosen(own: Mapping[str, Any]) -> str:
-    """Return the text of a chosen button, list row or flow. The id contains the whole text, because the title may be shortened."""
+    """Return the text that a visitor chose (a button or list row) or entered (a flow). The id is read first: titles may be shortened."""
     chosen = as_object(own.get(str(own.get("type"))))
     if own.get("type") == "nfm_reply":
         return _of_flow(chosen)
@@ -139,7 +139,7 @@ def _chosen(own: Mapping[str, Any]) -> str:
 
 
 def _of_flow(reply: Mapping[str, Any]) -> str:
-    """Return the answers in a flow, one on each line, without the flow's token."""
+    """Return the visitor's answers in a flow (a form of WhatsApp), one on each line."""
     try:
         fields = json.loads(_text(reply.get("response_json")))
     except (ValueError, RecursionError):
@@ -185,13 +185,13 @@ CHOICE = "choice "
 
 
 def _described(kind: str, own: Mapping[str, Any]) -> str:
-    """Return a text that describes a content without text, such as `[image]`."""
+    """Return a text that stands for content without text, such as `[image]`."""
     coordinates = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
     return f"[location] {coordinates[0]:.6f}, {coordinates[1]:.6f}" if kind == "location" and len(coordinates) == 2 else f"[{kind}]"
 
 
 def _contacts(value: Mapping[str, Any]) -> _Contacts:
-    """Return the contacts of a callback by each of their addresses. If two contacts have the same address, the first is used."""
+    """Map each address in a callback's contacts to its contact. If two contacts have the same address, the first is used."""
     contacts: _Contacts = {}
     for element in as_list(value.get("contacts"))[:MOST_ELEMENTS]:
         contact = as_object(element)
@@ -256,7 +256,7 @@ def _scoped(value: object) -> str | None:
 
 
 def _time(value: object, now: int) -> int | None:
-    """Convert a time to milliseconds, at most `now`. A wrong clock thus does not put a message after later ones."""
+    """Convert a time in seconds to milliseconds, at most `now`. Return None if it is invalid."""
     if not isinstance(value, str) or not _SECONDS.fullmatch(value):
         return None
     sent_at = int(value) * 1000

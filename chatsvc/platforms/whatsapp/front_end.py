@@ -114,7 +114,7 @@ class WhatsAppCallbacks:
         return _text(200, "")
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
-        """Make the response to a request that failed."""
+        """Make the empty response to a request that failed, and note the fault for the log."""
         request[INFO].error = type(fault).__name__
         return _text(fault.status, "")
 

@@ -45,7 +45,7 @@ _MOST_CODE = 10_000_000
 
 
 class WhatsAppSender(PlatformPoster):
-    """Sender for one phone number. It notes when its token is refused; see PlatformSender."""
+    """Sender for one phone number. It records in the channel whether its token is refused; see PlatformSender."""
 
     def __init__(self, services: Services, channel: OpenChannel) -> None:
         headers = {"Authorization": f"Bearer {channel.secrets['token']}"}
@@ -95,7 +95,7 @@ class WhatsAppSender(PlatformPoster):
         return key
 
     async def _call(self, message: Mapping[str, object], timeout_s: float) -> Mapping[str, Any]:
-        """Post a message or a receipt, and return the response.
+        """Post a message or a read receipt to WhatsApp, and return the response.
 
         Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected if nothing was written, and otherwise SendingUncertain.
         """
@@ -125,13 +125,13 @@ class WhatsAppSender(PlatformPoster):
             log.error("the state of a channel's token is not stored: %s", outage)
 
     def receipt(self, key: str) -> Callable[[], None]:
-        """Mark a visitor's message as read soon. Return the function to call when the message has been answered."""
+        """Mark a visitor's message as read after a short wait. Return the function to call when the message has been answered."""
         answered = asyncio.Event()
         background.start("read receipt", self._mark_read(key, answered), self._receipts)
         return answered.set
 
     async def _mark_read(self, key: str, answered: asyncio.Event) -> None:
-        """Mark a message as read, and show the bot as typing until the message is answered. A failure is not retried."""
+        """Mark a message as read, and show the bot as typing if `answered` is not set yet. A failure is not retried."""
         await background.wait(answered, TYPING_AFTER_S)
         try:
             async with asyncio.timeout(RECEIPT_S), self._slots:
@@ -141,7 +141,7 @@ class WhatsAppSender(PlatformPoster):
             log.info("bot %s: a message could not be marked as read: %s", self._channel.bot_id, str(fault) or "timeout")
 
     async def close(self) -> None:
-        """Cancel the receipts, then the calls in flight."""
+        """Cancel the pending read receipts, then the calls in flight."""
         await background.cancel(*self._receipts)
         await super().close()
 
@@ -156,7 +156,7 @@ _LABELS = {"tr": "Seçenekler", "en": "Choose"}
 
 
 def content(text: str, choices: Sequence[str]) -> dict[str, object]:
-    """Return type and content of a message. Choices become buttons, or a list if there are many or they are long.
+    """Return the type and content of a message in WhatsApp's form. Choices become buttons, or a list if they are many or long.
 
     If a list cannot contain all choices, the message is plain text, because a list would hide the others.
     """
@@ -179,7 +179,7 @@ def content(text: str, choices: Sequence[str]) -> dict[str, object]:
 
 
 def formatted(text: str) -> str:
-    """Return a text with WhatsApp's marks. A mark next to a letter is left out, because WhatsApp would show it as it is."""
+    """Convert a text's formatting to WhatsApp's marks, such as `*`. No mark is put next to a letter: WhatsApp would show it."""
     spans = rich_text.spans(text)
     shown = ""
     for span, following in zip(spans, [*spans[1:], None], strict=True):
@@ -193,7 +193,7 @@ def formatted(text: str) -> str:
 
 
 def _list(choices: Sequence[str], text: str) -> dict[str, object]:
-    """Return a list of choices below a text. If the shortened titles of its rows are not unique, they are numbered."""
+    """Return WhatsApp's list of choices, a row for each. If the shortened titles of the rows are not unique, the titles are numbered."""
     from chatsvc.language import language_detection
 
     titles = [_shortened(choice, ROW_TITLE) for choice in choices]
