@@ -81,7 +81,7 @@ def _registered(task: asyncio.Task[None], tasks: Tasks) -> asyncio.Task[None]:
 
 
 async def cancel(*tasks: asyncio.Task[None] | None, after_s: float = 0.0) -> None:
-    """Cancel tasks that do not end within `after_s`, and wait until they have ended. Arguments that are None are ignored."""
+    """Cancel tasks that do not end within `after_s` seconds, and wait until they have ended. Arguments that are None are ignored."""
     left = {task for task in tasks if task is not None}
     if left and after_s:
         _, left = await asyncio.wait(left, timeout=after_s)

@@ -137,7 +137,7 @@ def _value(line: bytes) -> Any:
 
 
 def records(path: Path) -> Iterator[list[tuple[int, Any]]]:
-    """Yield the records of a checked file with their line numbers, in batches. The first batch contains only the record of the account."""
+    """Yield the records of a checked transfer file with their line numbers, in batches. The first batch has only the account itself."""
     batch: list[tuple[int, Any]] = []
     size = number = 0
     for number, line in enumerate(_lines(path)):

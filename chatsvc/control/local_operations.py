@@ -23,7 +23,7 @@ __all__ = ["FolderInUse", "run"]
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Open the store and run an operation. Its file, if any, goes to `target`. Raises Refused, StoreUnavailable and FolderInUse."""
+    """Open the store and run an operation. A file as its result goes to `target`. Raises Refused, StoreUnavailable and FolderInUse."""
     folder, store = Folder(config.data_dir), stores.chosen(config)
     folder.prepare()
     with store.alone(folder):

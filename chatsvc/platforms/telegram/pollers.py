@@ -1,4 +1,4 @@
-"""Pollers, which ask Telegram for messages, one for each bot with an active channel. They are adjusted when channels change.
+"""Pollers, which ask Telegram for messages. Each active channel has one. They are started, replaced and ended when channels change.
 
 Messages of visitors are stored, then confirmed at Telegram, then answered. A message that is not stored is not confirmed, so Telegram
 delivers it again. A repeated message is recognised by the id of its update, which is stored in the transaction of the message.

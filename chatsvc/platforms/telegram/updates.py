@@ -64,7 +64,7 @@ def update_id_of(update: object) -> int | None:
 
 
 def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
-    """Parse an update from Telegram. Return None if the update is ignored."""
+    """Parse an update from Telegram. Return None if the update is to be ignored."""
     number = update_id_of(update)
     if number is None:
         return None
@@ -151,7 +151,7 @@ def _clean(text: object) -> str:
 
 
 def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
-    """Return whether a message in a group is for the bot. It mentions the bot, answers it, or is a command with the bot's name."""
+    """Return whether a message in a group is for the bot. It is if it mentions the bot, answers the bot, or is a command with its name."""
     answered = as_object(message.get("reply_to_message"))
     if as_object(answered.get("from")).get("id") == me.id:
         return True
