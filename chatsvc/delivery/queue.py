@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt. `code` is counted. `write` writes the outcome to the store, and afterwards `then` is called.
+    """Outcome of an attempt to send a delivery. `write` stores it, and afterwards `then` is called. `code` is counted unless it is None.
 
     `is_answered` is true if the receiver was reached. For `pause_s` seconds nothing more is sent to the receiver; if `conversation` is
     not None, only the deliveries of that conversation pause.
@@ -97,7 +97,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     @abstractmethod
     async def waiting(self) -> Iterable[str]:
-        """Return the names of the lanes with due deliveries."""
+        """Return the names of the lanes with due deliveries. A lane has the deliveries to one receiver."""
 
     @abstractmethod
     def find(self, connection: Connection, lane: str, room: int, held: Collection[int]) -> list[Row]:
@@ -105,7 +105,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     @abstractmethod
     def mark(self, connection: Connection, rows: list[Row]) -> list[Item]:
-        """Mark due deliveries as in flight, and return those to send. Deliveries that cannot be sent are settled at once."""
+        """Mark due deliveries as in flight, and return those to send. Write the outcome of deliveries that cannot be sent."""
 
     @abstractmethod
     async def send(self, item: Item) -> Outcome:
@@ -125,23 +125,23 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
         return True
 
     async def start(self) -> None:
-        """Settle the deliveries that the end of a process interrupted. From then on, send deliveries when their lanes are woken."""
+        """Write an outcome for deliveries that the end of a process interrupted. From then on, send deliveries of woken lanes."""
         await self.interrupt()
         self.is_running = True  # interrupt() would take earlier attempts for interrupted
 
     async def interrupt(self) -> None:
-        """Settle the deliveries that the end of a process interrupted, and log their number."""
+        """Write an outcome for deliveries that the end of a process interrupted, and log their number."""
         count = await self.settle_interrupted()
         if count:
             log.warning(self.interrupted, count)
 
     async def look(self) -> None:
-        """Wake the lanes with due deliveries."""
+        """Wake each lane (the deliveries to one receiver) that has due deliveries."""
         for lane in await self.waiting():
             self.wake(lane)
 
     def wake(self, name: str) -> None:
-        """Make a lane look for due deliveries."""
+        """Make the lane `name` look for due deliveries in the store."""
         if self.stopping or not self.is_running:
             return
         lane = self._lanes.get(name)
@@ -174,7 +174,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
                 return
 
     async def _take(self, lane: Lane) -> list[asyncio.Semaphore]:
-        """Take as many slots as the lane may have now. If the lane has nothing else to do, wait for one in the order of arrival."""
+        """Take a slot for each delivery that the lane may start now. If the lane has nothing else to do, wait for the first slot."""
         taken = list[asyncio.Semaphore]()
         if not lane.more or self.stopping:
             return taken

@@ -1,4 +1,4 @@
-"""Delivery of webhook events (help/webhooks.md), with a lane for each bot. It builds, signs and posts them."""
+"""Delivery of webhook events (help/webhooks.md). Events are built, signed and posted, and each bot has a lane of its own."""
 
 import json
 import logging

@@ -61,7 +61,7 @@ class Guard:
         return check_url(url, self.own, self.allowed, plain=self.plain)
 
     async def check(self, url: str, egress: Egress) -> Target:
-        """Check a URL for a setting. Look up its name, unless `egress: none` forbids this. Raise TargetRefused."""
+        """Check a URL for a setting. Look up its name, unless `egress: none` forbids this. Raise TargetRefused if the URL is forbidden."""
         target = self.target(url)
         if egress.allowed:
             try:
@@ -206,7 +206,7 @@ async def exchange(
 
 
 def cause_of(fault: Exception) -> BaseException:
-    """Return the system's error if a connection could not be opened, otherwise the exception. Its text contains no address."""
+    """Return the system's error behind `fault` if a connection could not be opened, otherwise `fault`."""
     return fault.os_error if isinstance(fault, aiohttp.ClientConnectorError) else fault
 
 

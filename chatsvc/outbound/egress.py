@@ -40,13 +40,13 @@ class Egress:
         self.refused = Counter(dict.fromkeys(PURPOSES, 0))
 
     def check(self, purpose: str) -> None:
-        """Permit a name lookup. If it is forbidden, count this and raise EgressRefused."""
+        """Check that a name lookup for `purpose` is permitted. If it is forbidden, count the refusal and raise EgressRefused."""
         if not self.allowed:
             self.refused[purpose] += 1
             raise EgressRefused
 
     def open(self, purpose: str) -> None:
-        """Count a new socket. If it is forbidden, count this and raise EgressRefused."""
+        """Count a new socket for `purpose`. If it is forbidden, count the refusal and raise EgressRefused."""
         self.check(purpose)
         self.opened[purpose] += 1
 

@@ -35,7 +35,7 @@ class SendingRefused(SendingFault):
 
 
 class RetryLater(SendingFault):
-    """Raised if the platform accepts no message for a while; nothing was sent. `whole` means that this is so for all conversations."""
+    """Raised if the platform accepts no message for some seconds. Nothing was sent. `whole` is true if all conversations have to wait."""
 
     def __init__(self, code: str, seconds: float, *, whole: bool = True) -> None:
         super().__init__(code, f"{seconds:g} s")

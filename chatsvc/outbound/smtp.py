@@ -68,7 +68,7 @@ class SmtpConnection:
             return shortened((await self._client.data(message, timeout=DATA_S)).message)
 
     async def reset(self) -> None:
-        """Reset the recipient. Raise MailFault if the connection is broken."""
+        """Clear sender and recipient, so that another mail can follow. Raise MailFault if the connection is broken."""
         with _faults("refused", of_server=True):
             await self._client.rset(timeout=COMMAND_S)
 
@@ -84,7 +84,7 @@ class SmtpConnection:
 
 
 async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
-    """Connect, encrypt and sign in. On failure raise MailFault, whose `of_server` is true."""
+    """Connect to the mail server, encrypt the connection and sign in. Raise MailFault with a true `of_server` on failure."""
     if settings.username is not None and settings.password is None:
         raise MailFault("no_password", of_server=True)
     try:
@@ -172,9 +172,9 @@ async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
 
 @contextmanager
 def _faults(code: str, *, of_server: bool = False, is_uncertain: bool = False) -> Iterator[None]:
-    """Convert exceptions of the library to MailFault. `code` is the code of a refusal by the server.
+    """Convert exceptions of aiosmtplib to MailFault within the block. `code` is the code for a refusal by the server.
 
-    If `is_uncertain` is true and the connection breaks, the mail may have been sent.
+    `is_uncertain` is true if the mail may have been sent when the connection breaks.
     """
     try:
         yield

@@ -22,7 +22,7 @@ _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 class FetchedPage(NamedTuple):
-    """Response of a website. `url` is the address after redirects, `kind` the media type, and `charset` the one in the header."""
+    """Response of a website. `url` is the address after redirects. `kind` is the media type, `charset` the character set in the header."""
 
     url: str
     status: int

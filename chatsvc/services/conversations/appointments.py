@@ -128,7 +128,7 @@ async def _announcement(
 
 
 def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | None, own: str = "") -> str:
-    """Return the message to the customer about a decision: the text `own`, or else the bot's sentence.
+    """Return the message that tells a customer a decision. It is the text `own` if given, otherwise the bot's sentence.
 
     Without an appointment, the placeholder `{when}` is not replaced.
     """
@@ -139,7 +139,7 @@ def sentence(bot: Bot, language: str, decision: str, appointment: Appointment | 
 
 
 async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxItem]) -> dict[str, dict[str, str]]:
-    """Return the messages that customers would get for each decision on these items, by the ids of the requests."""
+    """Return the message that a customer would get for each possible decision. The keys are the request's id and the decision."""
     sentences = {}
     for item in items:
         if item.appointment is None or item.appointment.status == "done":
@@ -153,7 +153,7 @@ async def drafts(services: Services, caller: Caller, *, items: Sequence[InboxIte
 
 
 def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None, clock: str | None) -> AppointmentMove | None:
-    """Parse the day and time that the team gives. Return None if the appointment has them already. Raise Refused."""
+    """Parse the new day and time of an appointment. Return None if it has them already. Raise Refused if they are not possible."""
     try:
         date_ = date.fromisoformat(day if day is not None else old.date if old else "")
     except ValueError:
@@ -173,7 +173,7 @@ def _move(services: Services, bot: Bot, old: Appointment | None, day: str | None
 
 
 async def find(services: Services, caller: Caller, *, record: str) -> InboxItem:
-    """Find a request by its id or that of its appointment; raises `appointment_not_found`."""
+    """Find a request by its own id or its appointment's id. Raises `appointment_not_found`."""
     item = await inbox.find(services.db, caller.scope.accounts, record)
     if item is None:
         raise refusals.appointment_not_found(appointment=record)
@@ -192,7 +192,7 @@ async def add(
     email: str | None = None,
     message: str | None = None,
 ) -> InboxItem:
-    """Add an appointment that the team has made, confirmed, in a conversation of its own; raises Refused."""
+    """Add a confirmed appointment that the team has made. It gets a conversation of its own. Raises Refused."""
     now, record_id = services.clock(), str(uuid.uuid4())
     request = Request(
         id=str(uuid.uuid4()),

@@ -1,4 +1,4 @@
-"""Appointments for calendar programs (iCalendar): a bot's feed, whose address contains a token, and invitations of customers."""
+"""Appointments for calendar programs (iCalendar): a bot's feed, whose address contains a token, and invitations for customers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _STATUS = {"confirmed": "CONFIRMED", "done": "CONFIRMED", "canceled": "CANCELLED
 
 
 class CalendarAddress(NamedTuple):
-    """Address of a bot's feed. Everybody who has the address can read the appointments."""
+    """Address of a bot's calendar feed. Everybody who has the address can read the appointments."""
 
     url: str
 
 
 async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) -> CalendarAddress:
-    """Return the address of a bot's feed. If `renew` is true, make a new address, and the old one becomes invalid."""
+    """Return the address of a bot's calendar feed. If `renew` is true, make a new address, and the old one becomes invalid."""
     bot_id = bot.id
     generation = await (stored.renew_calendar if renew else stored.calendar)(services.db, bot_id)
     token = keys.sign_token(services.secret(_KIND).hex(), _KIND, bot_id, str(generation))
@@ -42,7 +42,7 @@ async def show(services: Services, _: Caller, *, bot: Bot, renew: bool = False) 
 
 
 async def feed(services: Services, token: str) -> bytes | None:
-    """Return the feed of a token as iCalendar, or None if the token is wrong."""
+    """Return the calendar feed to which a token belongs, as iCalendar, or None if the token is wrong."""
     parts = next(filter(None, (keys.read_token(key.hex(), _KIND, token) for key in services.secret.every(_KIND))), None)
     if parts is None or len(parts) != 2:
         return None
@@ -95,7 +95,7 @@ class Invitation(NamedTuple):
 
 
 async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointment]:
-    """Return what a mail about an appointment needs, as of when the mail was queued. Raises LookupError if it is gone."""
+    """Return the bot and the appointment of a mail, as they were when it was queued. Raises LookupError if one was deleted."""
     item = await inbox.find(services.db, None, mail.appointment_id or "")
     bot = await services.account_cache.bot(mail.account_id, item.bot_id) if item else None
     if item is None or item.appointment is None or bot is None:
@@ -104,7 +104,7 @@ async def of_mail(services: Services, mail: OutgoingMail) -> tuple[Bot, Appointm
 
 
 def invite(bot: Bot, appointment: Appointment, smtp: Smtp, mail: OutgoingMail) -> Invitation:
-    """Write an appointment for its customer. Calendar programs add, move or remove it, and ask for no answer."""
+    """Write the invitation file for an appointment's customer. Calendar programs add, move or remove the event and ask for no answer."""
     from icalendar import vCalAddress
 
     method = "CANCEL" if appointment.status == "canceled" else "REQUEST"

@@ -23,7 +23,7 @@ from chatsvc.store.inbox import InboxFilter
 def records(
     bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
 ) -> tuple[Request, Appointment | None]:
-    """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
+    """Make a request, and an appointment if any, from the verified data of a capture. `spoken` are the visitor's own messages."""
     wish, follows, change = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country), None, None
     zone = timezones.zone(bot.timezone) or UTC
     # The visitor's words, and a line for each field of the owner's form.
@@ -62,7 +62,7 @@ async def checked(
     note: str | None = None,
     assignee: str | None = None,
 ) -> CaptureChange:
-    """Check the changes of a record; raises Refused."""
+    """Check new values for a request or an appointment (`kind`), and return them as a change. Raises Refused."""
     known = REQUEST_STATUSES if kind == "request" else APPOINTMENT_STATUSES
     if status is not None and status not in known:
         raise refusals.status_unknown(status=status, known=list(known))
@@ -99,7 +99,7 @@ async def list_inbox(
 ) -> ResultPage[InboxItem]:
     """List requests with their appointments, newest first, of one bot or of the caller's scope.
 
-    `status` is that of the request or of its appointment. `kind` is "appointment", or "request" for those without one. `assignee` is an
+    `status` is the status of the request or its appointment. `kind` is "appointment", or "request" if it has none. `assignee` is an
     e-mail address, or "none". `q` has beginnings of words in the captured data. A page may be short although more follow.
     """
     if status is not None and status not in STATUSES:
@@ -117,7 +117,7 @@ async def list_inbox(
 
 
 async def export_inbox(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[InboxItem]]:
-    """Iterate over all that `list_inbox` lists with these filters, page by page; raises Refused before it begins."""
+    """Iterate over the pages of all items that `list_inbox` lists with these filters. Raises Refused before the first page."""
     first = await list_inbox(services, caller, **filters)
     return paging.following(first, lambda after: list_inbox(services, caller, **filters, after=after))
 
@@ -125,7 +125,7 @@ async def export_inbox(services: Services, caller: Caller, **filters: Any) -> As
 async def list_requests(
     services: Services, caller: Caller, *, bot: Bot | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
-    """List the requests of one bot, or of the caller's scope, with the changes that follow them."""
+    """List the requests of one bot, or of the caller's scope, with the changes that customers asked for later."""
     return await list_inbox(services, caller, bot=bot, kind="all", limit=limit, after=after)
 
 

@@ -1,4 +1,4 @@
-"""Events of conversations, which are sent to other processes too. They wake waiting callers.
+"""Events of conversations. They wake callers that wait in this process and in others.
 
 This module also stores for some seconds who reads and who types.
 """
@@ -19,7 +19,7 @@ NEWS, TYPING, TYPED, READING = "news", "typing", "typed", "reading"
 
 
 class ExpiringMarks:
-    """Marks of people in conversations. Each expires `lasts_s` seconds after it was set."""
+    """Marks that somebody types or reads in a conversation. Each mark expires `lasts_s` seconds after it was set."""
 
     def __init__(self, lasts_s: float) -> None:
         self._lasts_s = lasts_s
@@ -96,7 +96,7 @@ class ConversationEvents:
             self._notices.send(kind, conversation, who)
 
     def notify(self, conversation: ConversationKey) -> None:
-        """Wake all who wait for the conversation. A message, its handling or a typing mark has changed."""
+        """Wake all callers that wait for the conversation, because its messages, handling or typing marks have changed."""
         self._tell(NEWS, conversation)
 
     def _wake_all(self) -> None:
@@ -138,5 +138,5 @@ class ConversationEvents:
         self._tell(TYPED, conversation, who)
 
     def read(self, conversation: ConversationKey, operator: str) -> None:
-        """Note that an operator (its id) has the conversation open, for READING_S seconds."""
+        """Mark for READING_S seconds that the operator with the id `operator` has the conversation open."""
         self._tell(READING, conversation, operator)

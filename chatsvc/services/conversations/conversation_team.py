@@ -86,7 +86,7 @@ async def list_labels(services: Services, caller: Caller, *, account: str | None
 
 
 async def see(services: Services, caller: Caller, *, conversation: str, message: int) -> None:
-    """Store that the operator has seen a conversation up to a message (its number)."""
+    """Store that the operator has seen a conversation up to the message with the row number `message`."""
     await stored.see(services.db, caller.scope.accounts, conversation, caller.actor.id, message)
 
 
@@ -133,7 +133,7 @@ MOST_NOTE_ON_PERSON = 2000
 
 
 class KnownVisitor(NamedTuple):
-    """A visitor with the conversations of those who have the same e-mail address or telephone number, the newest first."""
+    """A visitor with all conversations of visitors who have the same e-mail address or telephone number, newest first."""
 
     person: Person
     conversations: list[Conversation]
@@ -148,7 +148,7 @@ async def list_people(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[KnownVisitor]:
-    """List visitors whose name or contact data are known, those last seen first, each person once. A page may be short."""
+    """List visitors whose name or contact data are known, last seen first. Each person is listed once. A page may be short."""
     bot_id = bot.id if bot else None
     terms = terms_of(q) if q else []
     if q and q.strip() and not terms:
@@ -168,7 +168,7 @@ async def list_people(
 
 
 def _merged(visitors: list[KnownVisitor]) -> list[KnownVisitor]:
-    """Merge visitors of one account with the same e-mail address or telephone number. The data of the newest count first."""
+    """Merge visitors of one account with the same e-mail address or telephone number. If data differ, the newest are used."""
     merged: list[KnownVisitor] = []
     index_of: dict[tuple[str, str], int] = {}  # by account and address or number
     for visitor in visitors:

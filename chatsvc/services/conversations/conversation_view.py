@@ -26,7 +26,7 @@ SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
 class Origin(NamedTuple):
-    """An entry behind a reply with its score. `question` is None if the entry was deleted, `page` is the web page that it comes from."""
+    """Knowledge entry that a reply used, with its score. `question` is None if the entry was deleted. `page` is its web page, if any."""
 
     entry: str
     question: str | None
@@ -35,9 +35,9 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with entries, decision and confidence of its search.
+    """A message, with the decision, confidence and entries (`origins`) of the search that answered it.
 
-    `mail` is the state of the mail that sent it to a visitor who had left, or None.
+    `mail` is the state of the mail that brought the message to a visitor who had left, or None.
     """
 
     message: Message
@@ -55,11 +55,11 @@ class Colleague(NamedTuple):
 
 
 class ShownConversation(NamedTuple):
-    """A conversation with some messages, oldest first; `view` has what is stored beside them.
+    """A conversation with some of its messages, oldest first. `view` has the other stored data.
 
-    `language` is the visitor's, or None if it is not known. `typing` is true while the visitor types. `writable_until` is when the platform
-    stops to accept messages, or None if it always accepts them. `address` is the visitor's on a platform, and `mail_to` the one for an
-    answer by mail to a visitor who has gone. `colleagues` are other operators who have the conversation open.
+    `language` is the visitor's language, or None if it is not known. `typing` is true while the visitor types. `writable_until` is the time
+    after which the platform accepts no message, or None. `address` is the visitor's address on a platform, `mail_to` the e-mail address
+    for answers to a visitor who has gone. `colleagues` are other operators who have the conversation open.
     """
 
     view: ConversationView
@@ -73,7 +73,7 @@ class ShownConversation(NamedTuple):
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
-    """Find the newest message with most terms of a search. Return None if no message has a term."""
+    """Return the id of the newest message with the most terms of a search. Return None if no message has a term."""
     terms = [term.word for term in conversations.terms_of(q)]
     async with services.big_reads:
         thread = await stored_conversations.find(services.db, caller.scope.accounts, conversation, SEARCHED)
@@ -88,7 +88,7 @@ async def find(services: Services, caller: Caller, *, conversation: str, q: str)
 async def show(
     services: Services, caller: Caller, *, conversation: str, around: str | None = None, before: str | None = None
 ) -> ShownConversation:
-    """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
+    """Show a conversation's newest messages, or the messages around or before a given message. Raises Refused."""
     from chatsvc.language import language_detection
 
     async with services.big_reads:
@@ -126,7 +126,7 @@ async def _colleagues(services: Services, caller: Caller, conversation: Conversa
 
 
 def last_question(messages: Sequence[Message], country: str, language: str) -> str:
-    """Return the visitor's newest message that asks something, or else the newest one, on one line and without personal data."""
+    """Return the visitor's newest message that asks something, or the newest message if none does. Personal data are removed."""
     from chatsvc.engines.knowledge import questions
 
     texts = [

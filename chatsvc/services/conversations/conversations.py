@@ -49,7 +49,7 @@ async def resolve(services: Services, caller: Caller, conversation: str) -> tupl
 
 
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
-    """Return one conversation of the account with its newest messages. Raise `conversation_not_found`, also for another account's."""
+    """Return one conversation of the account with its newest messages. Raise `conversation_not_found`, also if another account has it."""
     try:
         async with services.big_reads:
             return await stored.find(services.db, [state.account.id], conversation_id, message_limit)
@@ -148,7 +148,7 @@ async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str
 
 
 class TranscriptPage(NamedTuple):
-    """Page of whole conversations; a long conversation takes several pages. Phone numbers and the team's notes are by conversation."""
+    """Page of exported conversations. A long conversation takes several pages. The keys of `phones` and `notes` are conversations."""
 
     parts: list[stored.Part]
     next: stored.TranscriptPosition | None
@@ -164,7 +164,7 @@ async def export(
     conversation: str | None = None,
     after: stored.TranscriptPosition | None = None,
 ) -> TranscriptPage:
-    """Export whole conversations of one bot or of the caller's scope page by page, or a single one. `after` is the last page's `next`."""
+    """Export a page of conversations of one bot or of the caller's scope, or one `conversation`. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
             thread = await stored.find(services.db, caller.scope.accounts, conversation, MOST_EXPORTED)
@@ -195,8 +195,8 @@ async def list_rows(
 ) -> ResultPage[ConversationRow]:
     """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
 
-    Conversations that are set aside are left out, unless a status, a label or words ask for them. Without these the first page begins
-    with up to MOST_WAITING conversations that wait for a person, and up to as many whose snooze has ended; no page repeats these.
+    Snoozed conversations are left out unless a status, a label or words ask for them. Without these filters, the first page begins with
+    up to MOST_WAITING conversations that wait for a person, and up to as many whose snooze has ended. Later pages omit these.
     """
     wanted = await _filter(services, caller, **filters)
     if wanted is None:
@@ -221,13 +221,13 @@ async def list_rows(
 
 
 async def export_rows(services: Services, caller: Caller, **filters: Any) -> AsyncIterator[list[ConversationRow]]:
-    """Iterate over all that `list_rows` lists with these filters, page by page; raises Refused before it begins."""
+    """Iterate over the pages of all conversations that `list_rows` lists with these filters. Raises Refused before the first page."""
     first = await list_rows(services, caller, **filters)
     return paging.following(first, lambda after: list_rows(services, caller, **filters, after=after))
 
 
 async def _hits(services: Services, numbers: Sequence[int], terms: Sequence[Term]) -> dict[int, tuple[str, str, str]]:
-    """Find in each conversation (by number) the newest word that begins with a search term. Return it with some words around it."""
+    """Find in each conversation (by row number) the newest word that begins with a search term. Return it with some words around it."""
     texts = await conversation_team.recent_texts(services.db, numbers)
     wanted = [term.word for term in terms]
     hits: dict[int, tuple[str, str, str]] = {}
@@ -244,7 +244,7 @@ ERASE_WAIT_S = 5.0  # beyond the time that an answer may take
 
 
 class ErasedVisitor(NamedTuple):
-    """A visitor and the number of records deleted of each kind."""
+    """An erased visitor, with the number of deleted records of each kind."""
 
     user_id: str
     erased: Erased

@@ -1,4 +1,4 @@
-"""Hand-off of conversations: an operator takes a conversation, writes in it and returns it to the bot, or a time limit returns it."""
+"""Hand-off of conversations: an operator takes a conversation, writes in it and returns it to the bot. A time limit may return it, too."""
 
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller, Role
@@ -32,8 +32,8 @@ async def reply(
 ) -> OperatorMessage:
     """Write a message to the visitor, which takes the conversation unless `takes` is False.
 
-    A local user writes in the name of the operator who has it. `key` is a digest by which a repeated message is recognised; raises
-    AlreadyWritten.
+    A local user writes in the name of the operator who has the conversation. `key` is a digest of the message. Raises AlreadyWritten if a
+    message with this digest was written before.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     before, state, _ = await resolve(services, caller, conversation)
@@ -62,7 +62,7 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
 
 
 async def settle(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Mark a conversation as done: it no longer counts as missed, and the bot handles it again without a message to the visitor."""
+    """Mark a conversation as done. It no longer counts as missed, and the bot handles it again without a message to the visitor."""
     handler = await handler_of(services, caller, (await resolve(services, caller, conversation))[1].account)
     return _changed(services, await stored.settle(services.db, caller.scope.accounts, conversation, services.clock(), handler))
 
@@ -76,7 +76,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 
 
 async def return_overdue(services: Services) -> int:
-    """Return overdue conversations to the bot, and open those whose snooze has ended. Return how many were overdue."""
+    """Give conversations back to the bot after their time limit, and end expired snoozes. Return how many passed the limit."""
     await conversation_team.wake(services.db, services.clock())
     overdue = await stored.overdue(services.db, services.clock(), _BATCH)
     for account_id, last_words, conversation in overdue:
@@ -95,7 +95,7 @@ async def _notice(services: Services, bot: Bot, conversation: Conversation, last
 
 
 async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, last_words: str) -> NoticeSentence:
-    """Return the sentence with which the knowledge engine begins a request. The dialogue is stored only if the bot uses that engine."""
+    """Begin to record a request because no operator came. Return the sentence, with the dialogue if the bot uses the knowledge engine."""
     from chatsvc.engines import Turn
     from chatsvc.engines.knowledge import dialogue as engine
 
@@ -123,7 +123,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
 async def handler_of(services: Services, caller: Caller, account: Account, email: str | None = None) -> Handler:
     """Return the operator `email`, or the caller, as the handler of a conversation.
 
-    Visitors see the handler's name, or without one the account's name.
+    Visitors see the handler's name, or the account's name if the handler has none.
     """
     actor = caller.actor
     if email is None:
@@ -158,7 +158,7 @@ async def check_writable(services: Services, conversation: Conversation) -> None
 
 
 async def writable_until(services: Services, conversation: Conversation) -> int | None:
-    """Return when the platform stops to accept messages to the visitor, or None if it always accepts them."""
+    """Return the time from which the platform accepts no message to the visitor (Unix milliseconds). Return None if there is no limit."""
     platform = services.platforms.get(conversation.channel)
     if platform is None or platform.window_ms is None:
         return None

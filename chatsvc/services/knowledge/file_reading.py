@@ -27,10 +27,10 @@ _SLOWDOWN = 5  # wall time for a second of processor time
 
 
 class GivenFile(NamedTuple):
-    """A file to read. Its `kind` is the ending of its name, or for a file of a website "robots", "sitemap", "page" or "stored".
+    """A file to read. Its `kind` is the extension of its name, or for a file of a website "robots", "sitemap", "page" or "stored".
 
-    A "stored" file is the packed content of a page. The `name` of a website's file is its address. `language` is the default for
-    entries whose language is known neither from the file nor from their text.
+    A "stored" file is the packed content of a page. The `name` of a website's file is its address. `language` is used for entries if
+    neither the file nor the entry's text shows a language.
     """
 
     name: str
@@ -76,7 +76,7 @@ class FileReader:
         self._process.communicate()
 
     def results(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Read files, those of a website as `SiteFiles.read` (in file_reader) does. Return the content or the `faults` of each."""
+        """Read files; `site` describes the website if they belong to one. Return the content, or the `faults`, of each file."""
         results: list[dict[str, Any]] = []
         while len(results) < len(files):
             lines, why = self._ask(files[len(results) :], site)
@@ -94,7 +94,7 @@ class FileReader:
         return results
 
     def _ask(self, files: Sequence[GivenFile], site: Mapping[str, Any] | None) -> tuple[list[bytes], str]:
-        """Send files to the process. Return its lines of output, and the fault code of the first file that has no line."""
+        """Send files to the process. Return its output, one line for each file, and the fault code of the first file without a line."""
         named = [{**file._asdict(), "data": None, "size": len(file.data)} for file in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         head = json.dumps({"site": site, "user": user, "group": group, "files": named}).encode()
@@ -120,7 +120,7 @@ class FileReader:
 
 
 def program(argument: str) -> list[str]:
-    """Return the command line that starts this program with an argument known to chatsvc/__main__.py."""
+    """Return the command line that starts this program as a child process. `argument` selects its work (chatsvc/__main__.py)."""
     if getattr(sys, "frozen", False):
         return [sys.executable, argument]
     return [sys.executable, "-P", "-m", "chatsvc", argument]
@@ -138,7 +138,7 @@ def _fault(code: str) -> dict[str, Any]:
 
 
 def _with_languages(result: dict[str, Any]) -> dict[str, Any]:
-    """Detect the language of each entry for which the file declares none: a file for a Turkish bot may be in English."""
+    """Detect the language of each entry for which the file declares none. A file for a Turkish bot may be in English."""
     if result.get("assumed"):
         from chatsvc.language.language_detection import guess
 

@@ -42,7 +42,7 @@ class QuestionResult(NamedTuple):
 
 
 def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
-    """Return the origin of a change that the caller makes now: a new id, the time, the actor and the interface used."""
+    """Return the origin of a change that the caller makes now. It has a new id, the time, the actor and the interface used."""
     return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
 
 
@@ -73,7 +73,7 @@ async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str
 
 
 def from_file(file: ReadFile) -> stored.FromFile:
-    """Convert a file that `read_files` has returned for the store. Its entries get new ids."""
+    """Convert a result of `read_files` to the type that the store takes. The entries get new ids."""
     entries = [Entry(str(uuid.uuid4()), question, tuple(alt), *others) for question, alt, *others, _ in file["entries"]]
     return stored.FromFile(file["name"], entries, [Synonyms(tuple(words), source) for words, source in file["synonyms"]])
 
@@ -118,7 +118,7 @@ async def put(
 ) -> Entry:
     """Create an entry, or change the entry whose id is `entry`.
 
-    Without `language` a changed entry keeps its language, and a new entry gets the one detected in its text, or else the bot's. Raises
+    Without `language` a changed entry keeps its language, and a new entry gets its text's language, or the bot's. Raises
     `entry_not_found`, and `entry_invalid` with all faults.
     """
     written = draft(bot, question, answer, alt, language)
@@ -142,9 +142,9 @@ async def _edit(services: Services, caller: Caller, chatbot: Bot, entry: str, ed
 
 
 def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
-    """Return an entry without an id from texts, which are checked like a file. Raises `entry_invalid`.
+    """Make an entry without an id. Its texts are checked like the texts of a file. Raises `entry_invalid`.
 
-    The `line` of a fault is the number of the phrasing.
+    The `line` of a fault is the position of the phrasing in `alt`, from 1.
     """
     from chatsvc.language.language_detection import guess
 
@@ -193,7 +193,7 @@ async def show_change(services: Services, _: Caller, *, bot: Bot, change: str) -
 
 
 async def undo(services: Services, caller: Caller, *, bot: Bot, change: str) -> ChangeContent:
-    """Undo a change by a new change, and return the new one. Raises `change_not_found` and `change_not_undoable`."""
+    """Undo a change by a new change, and return the new change. Raises `change_not_found` and `change_not_undoable`."""
     origin = origin_of(services, caller)
     try:
         done = await changes.undo(services.db, bot.id, change, origin)
@@ -296,7 +296,7 @@ async def import_pieces(
     keep: Sequence[str] = (),
     synonyms: Sequence[tuple[str, ...]] = (),
 ) -> FileChange:
-    """Import pieces as the entries of a source. Its other entries are deleted, except those whose ids are in `keep`.
+    """Import pieces as the entries of a source. The source's other entries are deleted, except those whose ids are in `keep`.
 
     An entry whose answer changes keeps its id and its phrasings. Raises `files_invalid` with the faults of all pieces.
     """

@@ -1,4 +1,4 @@
-"""Cache of bots' search indexes. Each is built in a thread, and dropped when the bot's knowledge changes."""
+"""Cache of bots' search indexes. Each index is built in a thread, and dropped when the bot's knowledge changes."""
 
 import asyncio
 import ctypes
@@ -29,7 +29,7 @@ class KnowledgeCache:
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
     async def of(self, bot: Bot, settings: int | None = None) -> Knowledge:
-        """Return a bot's index, built if necessary; raises StoreUnavailable. `settings` is its account's current version, if known."""
+        """Return a bot's index, built if necessary; raises StoreUnavailable. `settings` is the account's version, if known."""
         before, read_with = self._versions.get(bot.id, (None, None))
         if self._shared and (settings is None or settings != read_with):
             # Read before the entries: an index that is newer than its version is built again, an older one is never kept.

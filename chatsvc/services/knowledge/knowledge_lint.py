@@ -1,4 +1,4 @@
-"""Check of a bot's knowledge for weak entries: those that are hidden by others, duplicate, or probably missed by a search.
+"""Check of a bot's knowledge for weak entries. These are hidden by other entries, duplicate, or probably missed by a search.
 
 One pass searches for the phrasings of each entry, another one for questions that are generated from the entry (`generated`). Each pass
 makes at most MOST_SEARCHED searches, spread over all entries; the first one searches for every phrasing on request. 50,000 entries with
@@ -61,7 +61,7 @@ def findings(
     everything: bool = False,
     progress: Progress = lambda *_: None,
 ) -> list[LintFinding]:
-    """Return all findings, worst first. `language` is the bot's. `progress` is called with the step, the amount done and the total."""
+    """Check entries, and return all findings, worst first. `language` is the bot's. `progress` gets the step, the count and the total."""
     results: list[LintFinding] = []
     for done, entry in enumerate(entries, start=1):
         results.extend(_alone(entry))
@@ -112,7 +112,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
 
 
 def _kinds(asked: Sequence[str]) -> frozenset[str]:
-    """Return the kinds of fact that the words of a question ask for: "when" asks for a "clock", "price" for "money"."""
+    """Return the kinds of fact for which the words of a question ask. "when" asks for a "clock", "price" for "money"."""
     return frozenset(filter(None, (kind_of(lexicon.shared().of_word(word)) for word in asked)))
 
 

@@ -39,7 +39,7 @@ class WorkFailed(Exception):
 
 
 async def run(work: Mapping[str, Any], report: Report, lines: AsyncIterator[bytes] | None = None) -> list[dict[str, Any]]:
-    """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process.
+    """Run `work` in a child process and return its results. Raises WorkFailed. Cancelling this call kills the process.
 
     `lines` are written to the child's standard input after the request, one by one.
     """
@@ -115,7 +115,7 @@ def _compare_site(work: Mapping[str, Any], lines: Iterable[bytes]) -> None:
 
 
 def _site_entries(lines: Iterable[bytes], default: str) -> list[SiteEntry]:
-    """Make entries from pages. The language of an entry is detected in a long enough text, and otherwise is the page's."""
+    """Make entries from pages. An entry's language is detected if its text is long enough; otherwise it is the page's language."""
     from chatsvc.domain import websites
     from chatsvc.language.language_detection import guess
 

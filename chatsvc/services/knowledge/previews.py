@@ -71,7 +71,7 @@ class PastQuestion(NamedTuple):
 
 
 class AnswerChange(NamedTuple):
-    """A question whose answer changes. `before` and `after` are the questions of the entries that answer it, or None without an answer."""
+    """A question whose answer changes. `before` and `after` are the questions of the entries that answer it; None means no answer."""
 
     kind: str
     question: str
@@ -93,7 +93,7 @@ def changes(
     phrasings: bool = True,
     now_ms: int = 0,
 ) -> tuple[list[AnswerChange], list[BotTestOutcome]]:
-    """Compare two versions of a bot's knowledge. Return the answers that change, worst first, and the tests that only fail in the second.
+    """Compare two versions of a bot's knowledge. Return the changed answers, worst first, and the tests that fail only after.
 
     `questions` are asked in both versions. If `phrasings` is true, the phrasings of all entries are asked too.
     """
@@ -129,7 +129,7 @@ def changes(
 class Computation:
     """A computation over a bot's knowledge. Its `state` is "running", "done" or "failed"; `counts` has the number of results by kind.
 
-    `questions` is the number of past questions, or of phrasings of the `entries` that are checked. A preview also has the change: an
+    `questions` is the number of past questions, or of phrasings of the `entries` that are checked. A preview also has its change: an
     entry to write (`entry`), an entry to remove (`removed`), a website, files, or entries with new phrasings (`phrased`). `broken` are
     outcomes of tests that fail after the change.
     """
@@ -173,7 +173,7 @@ Version = Whole | Callable[[Computation], Awaitable[Whole]]
 
 
 class Computations:
-    """Registry of the computations of this process. The oldest is evicted first; each account may use a share of the slots."""
+    """Registry of the computations of this process. The oldest is evicted first. Each account may run one computation at a time."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -185,7 +185,7 @@ class Computations:
         return computation if computation and computation.bot_id == bot_id else None
 
     async def run(self, bot: Bot, computation: Computation, *versions: Version, **request: object) -> Computation:
-        """Start a computation over one or two versions of a bot's knowledge. Wait a few seconds, or for its end if no service runs."""
+        """Start a computation over one or two versions of a bot's knowledge. Wait some seconds for its end, longer if no service runs."""
         self._kept[computation.id] = computation
         while len(self._kept) > MOST_KEPT:
             evicted = self._kept.pop(next(iter(self._kept)))
@@ -285,7 +285,7 @@ class Phrased(NamedTuple):
 async def phrase(services: Services, caller: Caller, *, bot: Bot, tier: str | None = None) -> Computation:
     """Let a model write phrasings for a bot's entries in the background. The operation `knowledge.preview_show` shows the result.
 
-    Without `tier` the bot's own tier is used if it has a model, or else the first tier that has one. Raises `tier_unknown`,
+    Without `tier` the bot's own tier is used if it has a model, otherwise the first tier with a model. Raises `tier_unknown`,
     `model_missing`, and `trial_account_inactive` if the account may not send messages.
     """
     state = await accounts.resolve(services, caller, bot.account_id)

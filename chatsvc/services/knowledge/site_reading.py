@@ -1,4 +1,4 @@
-"""Reading of websites in the background: fetch page by page, parse in a child process, compare, and store the draft or apply it.
+"""Reading of websites in the background: fetch pages, parse them in a child process, compare, store or apply the draft.
 
 Fetched pages are saved in batches, so that an interrupted reading continues where it stopped. The knowledge only changes in the
 transaction that applies a draft.
@@ -64,7 +64,7 @@ class SiteReadings:
         return task
 
     async def look(self) -> None:
-        """Start the readings that are due or were interrupted; raises StoreUnavailable."""
+        """Start to read the websites whose reading is due or was interrupted. Raises StoreUnavailable."""
         for site_id, state in await stored.wanted(self._services.db, self._services.clock()):
             if state != "reading":
                 await stored.begin(self._services.db, site_id, self._services.clock())
@@ -169,7 +169,7 @@ class _Reading:
         self._follows_links = len(self._waiting) <= 1
 
     async def _move_to(self, url: str) -> bool:
-        """Change the site's address to the host of `url`, its domain with or without "www.". Return whether the address changed."""
+        """Change the site's address to the host of `url`, which differs only by "www.". Return whether the address changed."""
         site, host = self._site, urlsplit(url)
         url = urlunsplit(urlsplit(site.url)._replace(scheme=host.scheme, netloc=host.netloc))
         if host.netloc == urlsplit(site.url).netloc or not await stored.move(self._services.db, site, url):
@@ -193,14 +193,14 @@ class _Reading:
             self._pause_s = max(PAUSE_S, self._robots.delay_s if PAUSE_S else 0.0)
 
     def _add(self, links: Iterable[Sequence[Any]]) -> None:
-        """Queue new links. Each is the address of a page, and whether robots.txt allows it."""
+        """Queue the links that are new. A link is a page's address, and whether robots.txt allows to read the page."""
         for url, allowed in links:
             if url not in self._seen and len(self._seen) < websites.MOST_LINKS:
                 self._seen[url] = allowed
                 self._waiting.append(url)
 
     async def _parse(self, files: Sequence[GivenFile]) -> list[dict[str, Any] | None]:
-        """Parse files in a child process. It returns at most as many links as the limit of the reading leaves."""
+        """Parse files in a child process. The result of a file with faults is None. Links beyond the reading's limit are left out."""
         site, links = self._site, websites.MOST_LINKS - len(self._seen)
         request = {"url": site.url, "include": site.include, "exclude": site.exclude, "rules": self._robots.rules, "links": links}
 
@@ -242,13 +242,13 @@ class _Reading:
         await self._save(batch, files)
 
     async def _stored(self, page: SitePage) -> list[GivenFile]:
-        """Return the stored content of a page as a file, so that its links can be followed. Return none if links are not needed."""
+        """Return the stored content of a page as a file, so that its links can be followed. Return [] if links are not needed."""
         if not self._follows_links or not page.has_content:
             return []
         return [GivenFile(url, packed, "stored") for url, packed in await stored.contents(self._services.db, self._site.id, [page.url])]
 
     async def _read_page(self, url: str, known: SitePage | None) -> tuple[SitePage, tuple[bytes, str] | None]:
-        """Fetch one page. Return it, and its bytes and charset if they have to be parsed."""
+        """Fetch one page. Return the page, and its bytes and charset if it has to be parsed."""
         read_at = self._site.started_at
         self._fetched += 1
         # A page that failed the last time is fetched without validators: its stored reason does not describe its content.

@@ -26,7 +26,7 @@ _MOST_QUESTIONS = 20
 
 
 class ShownSite(NamedTuple):
-    """A site with its pages, its draft and unanswered questions. `edited` are entries that a person changed, each with the site's text."""
+    """A site with pages, draft (`difference`), unanswered questions. `edited` has entries that a person changed, with the site's text."""
 
     site: Site
     bot: Bot

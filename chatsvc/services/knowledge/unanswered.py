@@ -71,7 +71,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
 
 
 def _question(text: str, bot: Bot, language: str | None, earlier: Sequence[str]) -> stored.AskedQuestion | None:
-    """Return the question to store, or None for a message that needs no entry: an answer, a number, a greeting, an insult or a name."""
+    """Return the question to store, or None if it needs no entry. Answers, numbers, greetings, insults and names need none."""
     from chatsvc.language.folding import words
     from chatsvc.language.language_detection import guess
     from chatsvc.language.values import read
@@ -96,7 +96,7 @@ async def _group_to_join(services: Services, bot_id: str, question: str, languag
 
 
 def is_question(question: str, language: str) -> bool:
-    """Return whether a masked message may become an entry. Insults, names, dates and remainders of contact data may not."""
+    """Return whether a message without personal data may become an entry. Insults, names, dates and remains of contact data may not."""
     from chatsvc.engines.knowledge import questions
 
     if not questions.needs_answer(question, primary(language)):
@@ -210,7 +210,7 @@ async def page(
 ) -> ResultPage[UnansweredGroup]:
     """List one page of groups, most frequent first. `q` selects groups with all of its words. Raises `position_invalid`.
 
-    `question` selects the group of the question with this number, and raises `question_not_found`. `answered` is as in `groups`.
+    `question` selects the group of the question with this row number, and raises `question_not_found`. `answered` filters like in `groups`.
     """
     from chatsvc.language.folding import words
 
@@ -270,7 +270,7 @@ async def _group_of(services: Services, bot: Bot, question: int) -> int:
 
 
 async def answer(services: Services, _: Caller, *, bot: Bot, question: int) -> UnansweredGroup:
-    """Return the group of a question, whose wordings are to be used in a new entry; raises `question_not_found`."""
+    """Return the group of a question, so that its wordings can become a new entry. Raises `question_not_found`."""
     group_id = await _group_of(services, bot, question)
     (group,) = await stored.groups(services.db, bot.id, 1, MOST_SHOWN, group_id=group_id)
     return group
@@ -283,13 +283,13 @@ async def add_to(services: Services, caller: Caller, *, bot: Bot, question: int,
 
 
 async def forget(services: Services, _: Caller, *, bot: Bot, question: int | None = None) -> Cleared:
-    """Delete all unanswered questions of a bot, or only the group of the question with number `question`."""
+    """Delete all unanswered questions of a bot, or only the group of the question with the row number `question`."""
     group_id = None if question is None else await _group_of(services, bot, question)
     return Cleared(bot.id, await stored.clear(services.db, bot.id, group_id))
 
 
 def most_missed(questions: Sequence[MissedQuestion], limit: int) -> list[MissedQuestion]:
-    """Sum up questions by group, and return the most frequent groups. The knowledge may answer some of them by now."""
+    """Add up questions by group, and return the `limit` most frequent groups. The knowledge may answer some of them by now."""
     by_group: dict[tuple[str, int], MissedQuestion] = {}
     for question in questions:
         first = by_group.setdefault((question.bot_id, question.group_id), question._replace(times=0))

@@ -1,7 +1,7 @@
-"""Stores messages that arrive by a channel, and settles the turn of each.
+"""Storing and answering of messages that arrive by a channel.
 
-A turn is settled by the bot's reply, silently while an operator handles the conversation, or otherwise by one of the bot's predefined
-sentences, which is not charged. Turns run in the background, a limited number at once, and those that were interrupted are settled later.
+A turn is the processing of one message. It ends with the bot's reply, silently while an operator handles the conversation, or otherwise
+with a predefined sentence, which is not charged. A limited number of turns run in the background. Interrupted turns are ended later.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class _ChannelTurn(NamedTuple):
-    """Stored message with all data that its turn needs."""
+    """Stored message with all data that are needed to answer it."""
 
     services: Services
     state: AccountState
@@ -47,7 +47,7 @@ class _ChannelTurn(NamedTuple):
 async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessage | None]:
     """Store visitors' messages, and return the stored messages in the same order. Raises TooManyConversations.
 
-    A message that was stored before is returned too. It is None if it was erased meanwhile.
+    A message that was stored before is returned too, or None in its place if it was erased meanwhile.
     """
     messages = await stored.store(services.db, list(arrived)) if arrived else []
     for message in filter(None, messages):
@@ -57,10 +57,10 @@ async def receive(services: Services, *arrived: NewMessage) -> list[StoredMessag
 
 
 async def answer(services: Services, message: StoredMessage) -> None:
-    """Settle the turn of a stored message once, even if this function is called several times. Return when the turn is settled.
+    """Answer a stored message once, even if this function is called several times. Return when the answer is stored.
 
-    Earlier unsettled messages of the conversation are settled first. The turn is finished even if the caller is cancelled. Raises
-    StoreUnavailable.
+    Earlier unanswered messages of the conversation are answered first. An answer may be silence. It is completed even if the caller is
+    cancelled. Raises StoreUnavailable.
     """
     locks = services.conversation_locks
     answering, task = locks.answering, locks.answering.get(message.number)
@@ -112,7 +112,7 @@ async def _settle(turn: _ChannelTurn) -> None:
 
 
 async def _greet(turn: _ChannelTurn) -> None:
-    """Greet the visitor, with the suggested questions and the wishes for a person and a call as choices."""
+    """Greet the visitor. The choices to press are the suggested questions, a person of the team, and a call back."""
     services, bot = turn.services, turn.bot
     # "/start" shows no language.
     language = await spoken(services, bot, turn.message.conversation, "")
@@ -123,7 +123,7 @@ async def _greet(turn: _ChannelTurn) -> None:
 
 
 def wishes(bot: Bot, language: str) -> tuple[str, ...]:
-    """Return the wishes that a visitor may press: for a person, if the bot hands over, and to be called back."""
+    """Return the texts of the choices for a person (only if the bot hands over) and for a call back."""
     keys = ("wish.person", "wish.call") if bot.hand_off else ("wish.call",)
     return tuple(catalogue.say(key, language) for key in keys)
 
@@ -135,7 +135,7 @@ def _calls_a_person(turn: _ChannelTurn) -> bool:
 
 
 async def _reply(turn: _ChannelTurn, before: str = "") -> None:
-    """Send the reply of the bot's engine, which is charged, or else an uncharged sentence. `before` is a text before the reply."""
+    """Store the engine's reply, which is charged, or an uncharged sentence if there is no reply. `before` is a text to put before it."""
     services, bot, message = turn.services, turn.bot, turn.message
     sent, delivery = SendMessage(bot.id, message.text, message.user_id), first_delivery(message.channel, "assistant")
     reply_turn = MessageTurn(
@@ -163,7 +163,7 @@ async def _reply(turn: _ChannelTurn, before: str = "") -> None:
 
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> None:
-    """Settle the turn with one of the bot's predefined sentences."""
+    """Answer the message with the bot's predefined sentence `key`. `handling` is the conversation's new handling, if any."""
     words = turn.message.text if turn.message.kind is None else ""  # "[voice]" is nobody's language
     text = await sentence(turn.services, turn.bot, turn.message.conversation, words, key)
     delivery = first_delivery(turn.message.channel, "assistant")
@@ -171,17 +171,17 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None) -> Non
 
 
 async def _write(turn: _ChannelTurn, notice: NoticeSentence | None, handling: str | None = None) -> bool:
-    """Settle the turn, with a sentence or silently. Return False if the turn was settled or erased before."""
+    """End the turn with the sentence `notice`, or silently if it is None. Return False if the message was answered or erased before."""
     return await stored.settle(turn.services.db, turn.message.number, notice, handling, sends_mail=turn.services.sends_mail)
 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, last_words: str, key: str) -> str:
-    """Return one of the bot's sentences in the language of a conversation. `last_words` is the visitor's last message."""
+    """Return the bot's sentence `key` in the language of a conversation. `last_words` is the visitor's last message."""
     return catalogue.of_bot(bot, await spoken(services, bot, conversation, last_words))(key)
 
 
 async def spoken(services: Services, bot: Bot, conversation: ConversationKey, last_words: str) -> str:
-    """Return the language of a conversation, or the bot's language if the conversation shows none."""
+    """Return the language of a conversation, or the bot's language if none is detected."""
     from chatsvc.language import language_detection
 
     spoken_language = language_detection.guess(last_words)
@@ -199,9 +199,9 @@ PAUSE_S = 0.02  # of a bot after each turn: visitors who write meanwhile come fi
 
 
 class ChannelAnswers:
-    """Turns in the background. At most `limits.max_in_flight` run at a time, and at most half of them for one account.
+    """Answers to messages in the background. At most `limits.max_in_flight` run at a time, and at most half of these for one account.
 
-    Other turns wait here, and their deadline has not begun yet. If the process ends, they are settled when it starts again.
+    Other messages wait here, and their deadline has not begun yet. If the process ends, they are answered when it starts again.
     """
 
     def __init__(self, services: Services) -> None:
@@ -214,7 +214,7 @@ class ChannelAnswers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
-        """Settle the turn of a stored message in the background. `done` is called at the end, even after a failure."""
+        """Answer a stored message in the background. `done` is called at the end, even after a failure."""
         task = background.start("answer", self._run(message), self._tasks)
         if done is not None:
             task.add_done_callback(lambda _: done())
@@ -230,20 +230,20 @@ class ChannelAnswers:
                 await asyncio.sleep(STORE_PAUSE_S)
 
     async def close(self) -> None:
-        """Drop the waiting turns, which remain in the store. Turns in progress continue; the locks of conversations end them."""
+        """Drop the waiting messages, which remain in the store. Answers in progress continue until ConversationLocks.drain ends them."""
         await background.cancel(*self._tasks)
 
 
 def settle_in_background(services: Services) -> asyncio.Task[None]:
-    """Settle the unfinished turns in a background task, and again after an outage of the store."""
+    """Answer the unanswered messages in a background task. Repeat this after an outage of the store."""
     return background.run("interrupted turns", lambda: settle_all(services), RETRY_S, once=True)
 
 
 async def settle_all(services: Services, *, at_least_s: float | None = None) -> int:
-    """Settle the turns that are unfinished now, oldest first for each bot; return how many. Raises StoreUnavailable.
+    """Answer the messages that are unanswered now, oldest first for each bot. Return how many were answered. Raises StoreUnavailable.
 
-    Turns under way are waited for. After the service has begun to stop, no turn is started. `at_least_s` is the least age of the turns, or
-    None for any age.
+    Wait for answers in progress. After the service has begun to stop, no answer is begun. `at_least_s` is the least age of the messages in
+    seconds, or None for any age.
     """
     until = services.clock() - int(at_least_s * 1000) if at_least_s is not None else LAST
     outages: list[StoreUnavailable] = []

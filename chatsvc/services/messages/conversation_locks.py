@@ -1,4 +1,4 @@
-"""Locks of conversations, reserved messages and Idempotency-Keys. With several processes they are in store/open_turns.py."""
+"""Locks of conversations, reserved messages and Idempotency-Keys. With several processes, store/open_turns.py stores them."""
 
 import asyncio
 import hashlib
@@ -30,9 +30,9 @@ class Busy(Exception):
 
 
 class OpenElsewhere(Exception):
-    """The Idempotency-Key is known to another process. `wait`, with a deadline in loop time, returns when its turn has ended.
+    """The Idempotency-Key is in use in another process. `wait` returns when that process has answered the message.
 
-    `wait` raises the turn's problem, and Busy.
+    The argument of `wait` is a deadline in loop time. `wait` raises the problem of the other request, or Busy after the deadline.
     """
 
     def __init__(self, fingerprint: bytes, wait: Callable[[float], Awaitable[None]]) -> None:
@@ -41,7 +41,7 @@ class OpenElsewhere(Exception):
 
 
 class ConversationLocks:
-    """Locks and in-flight requests of a process.
+    """Locks of conversations and in-flight requests of one process.
 
     A single process stores locks and reservations in memory. Several processes store them in the store `shared`, and `notices` report the
     end of turns for which other processes wait.
@@ -80,9 +80,9 @@ class ConversationLocks:
         return task
 
     async def drain(self, timeout_s: float) -> None:
-        """Wait at most `timeout_s` seconds for the requests in flight, then cancel the rest.
+        """Wait at most `timeout_s` seconds for the requests in flight, then cancel the unfinished requests.
 
-        Turns that cannot be ended in the store end with this process.
+        If the store cannot record the end of a request now, the request ends with this process.
         """
         deadline = asyncio.get_running_loop().time() + timeout_s
         while self._tasks and (left_s := deadline - asyncio.get_running_loop().time()) > 0:
@@ -91,9 +91,9 @@ class ConversationLocks:
         await background.cancel(*self._ending, after_s=END_S)
 
     async def reserve(self, allowance: Allowance, turn: NewTurn, conversation: ConversationKey | None = None) -> HeldMessage | None:
-        """Reserve one message of an allowance for a turn. Return None if none is left. The caller must `release` the message.
+        """Reserve one message of an allowance before answering it. Return None if none is left. The caller must `release` the message.
 
-        `conversation` is the one whose lock the turn will wait for, or None if it is locked already or new. With several processes this
+        `conversation` is the conversation to lock afterwards, or None if it is locked already or new. With several processes this
         raises OpenElsewhere, StoreUnavailable, and `account_not_found` for a deleted account.
         """
         if self._db is None:
@@ -121,7 +121,7 @@ class ConversationLocks:
             await background.wait(changed, LOOK_EVERY_S)
 
     async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
-        """Return a reserved message to its allowance, unless it was charged. Requests that wait for the turn raise `problem`."""
+        """Return a reserved message to its allowance, unless it was charged. Repeated requests that wait for its answer raise `problem`."""
         was_open = held.is_open
         held.close()
         if was_open and held.turn is not None:
@@ -129,9 +129,9 @@ class ConversationLocks:
 
     @asynccontextmanager
     async def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AsyncIterator[None]:
-        """Lock a conversation, first come, first served. A message that is reserved in the store is in the queue since its reservation.
+        """Lock a conversation within the block. Callers get the lock in the order of arrival; `held` arrived when it was reserved.
 
-        `deadline` is a time of the event loop; raises Busy when it passes first.
+        `deadline` is a time of the event loop. Raises Busy if the conversation is still locked then.
         """
         if self._db is None:
             lock = self._locks.setdefault(conversation, asyncio.Lock())
@@ -165,7 +165,7 @@ class ConversationLocks:
             self.waiting -= 1
 
     async def _first_in_line(self, db: Database, number: int) -> None:
-        """Wait until no earlier turn of the conversation is open."""
+        """Wait until all earlier messages of the conversation are answered."""
         while True:
             changed = self._changed
             is_first = await stored.is_first(db, number)
@@ -176,7 +176,7 @@ class ConversationLocks:
             await background.wait(changed, LOOK_EVERY_S)
 
     async def _end(self, number: int, outcome: str | None = None) -> None:
-        """End a turn, even if the caller is cancelled. If the store cannot write, the write is repeated in the background."""
+        """Record the end of a message's processing, even if the caller is cancelled. Repeat a failed write in the background."""
 
         async def end() -> None:
             if self._db is not None and await stored.end(self._db, number, self._clock(), outcome):
@@ -185,18 +185,18 @@ class ConversationLocks:
         await asyncio.wait([background.run("end of a turn", end, STORE_PAUSE_S, self._ending, once=True)], timeout=END_S)
 
     def listen(self) -> None:
-        """Subscribe to notices about turns that end in other processes."""
+        """Subscribe to the notices of other processes about messages that they have finished processing."""
         if self._notices is not None:
             self._notices.listen(lambda message: self._look_again() if message[0] == TURNS else None, self._look_again)
 
     def announce(self) -> None:
-        """Notify all processes that an awaited turn has ended."""
+        """Notify all processes that the processing of a message has ended, because some wait for it."""
         self._look_again()
         if self._notices is not None:
             self._notices.send(TURNS)
 
     def _look_again(self) -> None:
-        """Wake the tasks that wait for a turn, so that they look in the store again."""
+        """Wake the tasks that wait for an earlier message, so that they check the store again."""
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""One message to a bot: accept it, ask the bot's engine within the deadline, record the exchange with its charge.
+"""Processing of one message to a bot: accept it, ask the engine within the deadline, record and charge the exchange.
 
 `send` is POST /messages (help/interface.md 5.3); channel_messages.py does the same for stored messages of channels.
 """
@@ -39,9 +39,9 @@ FALLBACK_S = 1.0
 
 
 async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) -> tuple[Reply, list[EngineError]]:
-    """Ask the engine of a tier, or the knowledge if the engine fails and the bot has a fallback. Both end at `deadline`, in loop time.
+    """Ask the engine of a model tier for a reply. If it fails and the bot has a fallback, ask the knowledge engine.
 
-    Return the reply, with the fault of the model if the knowledge gave it. Raises EngineError.
+    `deadline` is in loop time. Return the reply, and the fault of the first engine if it failed. Raises EngineError without a reply.
     """
     kinds, faults = [tier.engine], list[EngineError]()
     if turn.bot.fallback == FALLBACK and tier.engine != FALLBACK:
@@ -65,11 +65,11 @@ async def reply_to(services: Services, tier: Tier, turn: Turn, deadline: float) 
 
 @dataclass(eq=False)
 class MessageTurn:
-    """A message of an account to a bot, from its acceptance to its record. The methods are called in their order.
+    """Processing of one message to a bot. The methods are called in the order `accept`, `ask`, `record`.
 
     `begins` is true for the first message of a conversation. `page_host` is the host of the page with the chat. `stored` is the message's
-    number in the store, if its channel has stored it before. `delivery` is the delivery state of the reply at its beginning, or None on the
-    interface. `idempotency` is the Idempotency-Key with the digest of the fields that came with it.
+    row number if its channel has stored it before. `delivery` is the first delivery state of the reply, or None on the interface.
+    `idempotency` is the Idempotency-Key with the digest of the request's fields.
     """
 
     services: Services
@@ -89,7 +89,7 @@ class MessageTurn:
     history: ConversationHistory = field(init=False)
 
     async def accept(self) -> None:
-        """Check bot, subscription and allowance in this order, and reserve one message."""
+        """Check bot, subscription and allowance in this order, and reserve one message. Raises ProblemError."""
         services, state = self.services, self.state
         self.deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
         bot = state.bots.get(self.message.chatbot_id)
@@ -112,7 +112,7 @@ class MessageTurn:
     async def ask(self) -> Reply:
         """Ask the engine for the reply; raises EngineError.
 
-        If the engine gives no answer, a message that is not stored is remembered, in memory only, as context of the next turn.
+        If the engine gives no answer, a message that is not stored is remembered in memory as context of the next message.
         """
         services, bot, history = self.services, self.bot, conversations.NO_HISTORY
         tier = services.config.models.get(bot.model)
@@ -159,7 +159,7 @@ class MessageTurn:
     async def record(self, reply: Reply) -> Exchange:
         """Write the exchange in one transaction, then update counters and webhook queue.
 
-        Write no reply if an operator or another call has settled the turn of a stored message meanwhile.
+        Write no reply if an operator or another call has answered the stored message meanwhile.
         """
         services, state, key = self.services, self.state, self.idempotency
         exchange = Exchange(*self.conversation[::2], self.conversation[1], self.message.message, reply.text, services.clock())

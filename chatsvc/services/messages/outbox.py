@@ -48,7 +48,7 @@ def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
 
 
 class Outbox(DeliveryQueue[OutgoingMessage, OutgoingMessage]):
-    """Sends the messages that wait in the store."""
+    """Queue that sends stored messages to visitors on messaging platforms."""
 
     longest_pause_s = 60.0
     stop_s = 45.0

@@ -40,9 +40,9 @@ CHANNEL = "web"
 class TrialTurn(NamedTuple):
     """A message of a trial and its reply.
 
-    `failure` is the reason for which no engine gave a reply; the text is then the fallback that visitors of a channel see. `decision`
-    and `confidence` are those of the search that the reply came from, if any; `entries` its entries with their scores, best first.
-    `search` is the search for the message by itself, with the matched words of each entry.
+    If no engine replied, `failure` is the reason, and `text` is the fallback that visitors of a channel see. `decision`, `confidence` and
+    `entries` (with scores, best first) belong to the search behind the reply, if any. `search` is a search for the message alone, with the
+    matched words of each entry.
     """
 
     message: str
@@ -74,7 +74,7 @@ class Trials:
         self.limiter = Limiter(MOST_A_MINUTE)
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
-        """Return a trial of a bot, or begin a new trial."""
+        """Return the trial `trial_id` of a bot, or a new trial if the bot has none with this id."""
         trial = self._trials.pop(trial_id or "", None)
         if trial is None or trial.bot_id != bot_id:
             trial = Trial(str(uuid.uuid4()), bot_id)
@@ -85,7 +85,7 @@ class Trials:
 
 
 async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None = None, trial: str | None = None) -> Trial:
-    """Send a message to a bot in a trial, or only show the trial if `text` is missing. An unknown trial begins anew.
+    """Send a message to a bot in a trial, or only show the trial if `text` is missing. If `trial` is unknown, begin a new trial.
 
     Raises `text_empty`, `text_too_long`, `trials_too_many`, and `trial_account_inactive` if a model would answer.
     """

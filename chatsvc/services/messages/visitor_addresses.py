@@ -23,14 +23,14 @@ _BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
 
 class MailAddress(NamedTuple):
-    """Address to which answers are mailed. `refusal` is why none is mailed now (domain.mails.STOPPED or DAILY_LIMIT), or None."""
+    """Address to which answers are mailed. `refusal` is why no mail is sent now (STOPPED or DAILY_LIMIT of domain.mails), or None."""
 
     address: str
     refusal: str | None
 
 
 async def to_mail(services: Services, caller: Caller, conversation: str, recorded: str | None = None) -> MailAddress | None:
-    """Return the address that a visitor of the widget has given, or the `recorded` address for any channel.
+    """Return the address for mails to a visitor. It is `recorded` on any channel, or else the address that a widget's visitor gave.
 
     Return None if there is no address or if mail is not set up.
     """
@@ -55,7 +55,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str, recorde
 
 
 def _given(services: Services, messages: list[Message]) -> str | None:
-    """Return the newest address in the visitor's own words.
+    """Return the newest e-mail address in the visitor's own messages.
 
     Only the text around the last @ of a few messages is read, because the operator who answers waits for the result.
     """
@@ -80,7 +80,7 @@ async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
 
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:
-    """Return the language of the conversation of an answer or a decision."""
+    """Return the language of the conversation to which a mail (an answer or a decision) belongs."""
     bot = await services.account_cache.bot(mail.account_id, mail.bot_id)
     if bot is None:
         return mail.language or "en"

@@ -1,4 +1,4 @@
-"""Requests of the web widget: open it, send and read messages, wait for news, rate replies and stop mails; with their limits."""
+"""Requests of the web widget: open it, send and read messages, wait for news, rate replies and stop mails. They are limited here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage i
 
 
 class Widget(NamedTuple):
-    """Widget of a bot, as it may be shown to a visitor."""
+    """Web widget of a bot, with its channel, signing key and account."""
 
     channel: Channel
     key: str
@@ -40,7 +40,7 @@ class Widget(NamedTuple):
     account_name: str
 
     def shown_name(self, name: str) -> str:
-        """Return an operator's name as visitors see it: its first word, or without a name the account's whole name."""
+        """Return the first word of an operator's name for visitors. The account's name, which replaces a missing name, remains whole."""
         return name if name == self.account_name else name.split(maxsplit=1)[0] if name.split() else ""
 
     @property
@@ -49,17 +49,17 @@ class Widget(NamedTuple):
         return self.channel.state != ACTIVE or not self.bot.active
 
     def admits(self, site: str) -> bool:
-        """Return whether the widget may be used on a site. "" is a page that did not name itself, and LINK is the page of its own."""
+        """Return whether the widget may be used on a site. `site` is "" if the page did not name itself, LINK for the page /chat/BOT."""
         if site == LINK:
             return ANY_LINK in self.channel.sites
         return bool(self.channel.origins) if site == "" else site in self.channel.origins
 
     def token(self, kind: str, name: str) -> str:
-        """Make the token of a visitor's user_id (VISITOR), or of the site on which the widget was opened (SITE)."""
+        """Sign a token that contains `name`: a visitor's user_id (kind VISITOR), or the site of the widget (kind SITE)."""
         return keys.sign_token(self.key, kind, self.bot.id, name)
 
     def name_of(self, kind: str, token: str) -> str | None:
-        """Return the user_id or the site that a token names, or None if the token is wrong."""
+        """Return the user_id or the site that a token contains, or None if the token is wrong."""
         parts = keys.read_token(self.key, kind, token)
         return parts[1] if parts and parts[0] == self.bot.id else None
 
@@ -82,9 +82,9 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """The greeting, suggested questions and wishes that a widget shows.
+    """Greeting, suggested questions and other choices that a widget shows first.
 
-    `closed` is a sentence on when the team is back, or empty while the team is available.
+    `wishes` are choices that ask for a person or a call. `closed` says when the team is back, and is empty while the team is available.
     """
 
     greeting: str
@@ -106,7 +106,7 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
 
 
 class WebVisits:
-    """Requests of all widgets. The counts for the limits, and of the reads that wait for news, are in memory."""
+    """Requests of all widgets. Requests are limited by counts of requests and of waiting reads, in memory."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -117,15 +117,15 @@ class WebVisits:
         self._held: Counter[object] = Counter()
 
     async def take_slot(self, widget: Widget, address: str, *, sends: bool) -> int | None:
-        """Take a slot for a message to the bot from an address, or for any other request. Return the seconds to wait if there is none."""
+        """Count a message (`sends`) or another request of an IP address for its rate limit. Return the seconds to wait, or None."""
         now, limiter = self.services.clock(), self._messages if sends else self._polls
         slot = await limiter.take(f"{widget.bot.id} {address}", now)
         return None if slot.taken else max(1, slot.reset - now // 1000)
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
-        """Store a message and settle its turn. Return False if the visitor was erased after the same message came first.
+        """Store a visitor's message and answer it. Return False if the same message came before and its visitor was erased since then.
 
-        Raises Overloaded over `max_in_flight` or the account's half of it, and TooManyConversations over `web_daily`.
+        Raises Overloaded above `max_in_flight` messages, or half as many of one account, and TooManyConversations above `web_daily`.
         """
         services = self.services
         if not services.tallies.has_room(widget.account_id):
@@ -141,10 +141,10 @@ class WebVisits:
             return message is not None
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
-        """Read the newest messages of a conversation, or those between two ids. Return None if there is no conversation.
+        """Read the messages of a conversation between the ids `after` and `before`. Return None if there is no conversation.
 
-        An operator's message counts as delivered when a later call has its id, or that of a newer message, as `after`: a visitor who has
-        closed the page meanwhile has not read it. `types` is true while the visitor types.
+        An operator's message counts as delivered when `after` of a later call is this message or a newer one: only then has the page shown
+        it. `types` is true while the visitor types.
         """
         services, key = self.services, widget.conversation(user_id)
         news = await stored.news(services.db, key, after, MOST_MESSAGES, before)
@@ -159,7 +159,7 @@ class WebVisits:
         return WidgetNews(news.messages, news.conversation.handling, news.conversation.operator_name, typing, pages)
 
     async def _pages(self, bot_id: str, messages: Sequence[Message]) -> dict[str, str]:
-        """Return the web pages from which answers come, by the ids of the messages."""
+        """Return the web page from which each answer comes. The keys are the ids of the messages."""
         entries = {}
         for message in messages:
             evidence = json.loads(message.evidence or "{}")
@@ -170,7 +170,7 @@ class WebVisits:
         return {message_id: page for message_id, page in pages.items() if page}
 
     def may_hold(self, widget: Widget, user_id: str, address: str) -> bool:
-        """Return whether one more read of a visitor at an address may wait for news."""
+        """Return whether one more request of a visitor at an IP address may wait for news."""
         held, most = self._held, self.services.config.limits.connections_per_address
         return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[address] < most
 
@@ -185,10 +185,10 @@ class WebVisits:
         *,
         types: bool,
     ) -> WidgetNews | None:
-        """Read the messages after `after`. If there is no news, wait for it some seconds, unless too many reads wait.
+        """Read the messages after the id `after`. If there is no news, wait some seconds for it, unless too many requests wait.
 
-        A message is news, and so is a state other than `known`, the state that the widget shows. `wake_when_ended` sets an event once the
-        visitor has closed the page: such a read takes no place among those that wait.
+        News is a message, or another state than `known`, which the widget shows. `wake_when_ended` sets an event when the visitor closes
+        the page, so that the request stops waiting.
         """
         holders = key, _ = widget.conversation(user_id), address
         if types:
@@ -212,18 +212,18 @@ class WebVisits:
         return await self.read(widget, user_id, after)
 
     async def stop_mails(self, widget: Widget, digest: bytes) -> None:
-        """Store that an address gets no more mails with answers. `digest` is the digest of the address."""
+        """Store that an e-mail address gets no more mails with answers. `digest` is the digest of the address."""
         await mail_notices.add_stop(self.services.db, widget.account_id, digest, self.services.clock())
 
     async def note_refused(self, widget: Widget, site: str) -> None:
-        """Store which site asked for the widget without being one of its sites. Strangers cause at most one write a minute."""
+        """Store a site that asked for the widget but is not permitted. Strangers cause at most one write a minute."""
         channel, now = widget.channel, self.services.clock()
         pause_s = NOTED_S if channel.refused_site == site else 60
         if site and now - (channel.refused_at or 0) >= pause_s * 1000:
             await channels.update(self.services.db, channel.id, {"refused_site": site, "refused_at": now})
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
-        """Store a thumb on a reply, or remove it if the thumb is None. Return False if the message cannot be rated."""
+        """Store a visitor's rating of a reply ("up" or "down"), or remove it if it is None. Return False if the message cannot be rated."""
         if feedback not in (None, *FEEDBACK):
             return False
         visitor = widget.conversation(user_id)
@@ -235,7 +235,7 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """New messages of a widget, with their web pages by message id, the operator who handles the conversation, and typing."""
+    """New messages for a widget, with the state of the conversation. `pages` are the web pages behind answers, by message id."""
 
     messages: list[Message]
     handling: str
