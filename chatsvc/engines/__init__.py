@@ -21,10 +21,10 @@ MAX_EVIDENCE = 5  # entries that are kept with a reply
 
 
 class EngineError(Exception):
-    """Failure to reply. `reason` is one of those in help/interface.md 6.
+    """Failure of an engine to reply. `reason` is one of the reasons in help/interface.md 6.
 
     `detail` is for the log only; it holds no secret and no text of a visitor. `fallback` is a sentence in the visitor's language that
-    channels show in place of an answer, with `choices` as buttons; the REST interface does not. `dialogue` is the engine's new state.
+    channels (but not the REST interface) show in place of an answer, with `choices` as buttons. `dialogue` is the engine's new state.
     Raises ValueError for an unknown reason.
     """
 
@@ -152,7 +152,7 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, hits: Iterable[Hit], decision: str | None = None, confidence: float | None = None) -> Self:
-        """Describe the hits of a search with its decision and confidence, or, without them, the entries for a model."""
+        """Describe the hits of a search with its decision and confidence. Without a decision, `hits` are the entries for a model."""
         # A search has put its hits in order: its first hit is the one that answers, although another may have a higher score.
         ranked = hits if decision else sorted(hits, key=attrgetter("score"), reverse=True)
         scores = tuple((hit.entry.id, round(hit.score, 4)) for hit in islice(ranked, MAX_EVIDENCE))
@@ -208,7 +208,7 @@ class Engine(Protocol):
 
 
 def site_of(knowledge: Knowledge) -> str:
-    """Return scheme and host of the website that the entries come from, or "" if they come from none."""
+    """Return scheme and host of the website that the entries come from, or "" if they come from no website."""
     for entry in knowledge.entries:
         if entry.source and entry.source.startswith(("https://", "http://")):
             parts = urlsplit(entry.source)

@@ -28,9 +28,9 @@ class FairShare:
         self._is_turning = False
 
     async def run(self, work: Callable[[Turn], T], turn: Turn, reads: int = 0) -> T:
-        """Run `work` with the turn, in a thread if it may take long.
+        """Wait until the account may begin, and return the result of `work(turn)`. Long work runs in a thread.
 
-        `reads` is the number of characters that it reads besides the message and a search.
+        `reads` is the number of characters that `work` reads besides the message and a search.
         """
         self._turn_soon()
         if not self._waiting and self._begun + self._threads < AT_A_TIME:

@@ -66,7 +66,7 @@ def is_closed_on(bot: Bot, day: date) -> bool:
 
 
 def refused_time(bot: Bot, clock: time, day: date | None, now: datetime) -> str | None:
-    """Return why a time is refused on a day: "past", "closed", or None if it is accepted. If `day` is None, any day will do."""
+    """Return why a time is refused on a day: "past", "closed", or None if it is accepted. If `day` is None, the hours of all days count."""
     if day is not None and datetime.combine(day, clock) <= now:
         return "past"
     week = week_of(bot.opening_hours)
@@ -87,5 +87,5 @@ def spans_in_words(spans: Spans) -> str:
 
 
 def minute_of(moment: datetime | time) -> int:
-    """Return the minutes since midnight."""
+    """Return the minutes from midnight to a time."""
     return moment.hour * 60 + moment.minute

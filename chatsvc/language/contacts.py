@@ -85,7 +85,7 @@ def other_numbers(folded: Folded) -> list[tuple[int, int]]:
 
 
 def phones(folded: Folded, country: str, spans: Iterable[tuple[int, int]]) -> list[Mention[str]]:
-    """Return the telephone numbers in E.164 outside of `spans`. `country` is the country of numbers without a country code."""
+    """Return the telephone numbers (E.164) of a text, except in `spans`. `country` is used for numbers without a country code."""
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), masked(folded.text, spans))
     mentions: list[Mention[str]] = []
     for match in islice(_DIGITS.finditer(text), _MOST):
@@ -143,7 +143,7 @@ def names_other_number(text: str, end: int) -> bool:
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
-    """Return the first number of a possible length in E.164, with its span. It need not be in the country's numbering plan.
+    """Return the first telephone number of a possible length as E.164, with its span. It need not be in the country's numbering plan.
 
     A number that does not begin like those of `country` is a foreign one without its country code: its digits are returned as typed.
     """
@@ -172,7 +172,7 @@ def in_local_form(number: str, country: str) -> str:
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:
-    """Return in E.164 the digits of an answer to "what is your number?". Return None if they are no valid number."""
+    """Return the digits of an answer to "what is your number?" as E.164. Return None if they are no valid number."""
     return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
 
 

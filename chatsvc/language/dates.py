@@ -122,7 +122,7 @@ def _nth_weekday(match: re.Match[str], today: date) -> date | None:
 
 
 def _next_number(match: re.Match[str], today: date) -> date | None:
-    """Resolve "the 31st": the next date with this day of the month. Shorter months are skipped."""
+    """Resolve "the 31st" to the next date with this day of the month. Shorter months are skipped."""
     dates = (in_month(today, months, int(match["d"])) for months in range(13))
     return next((day for day in dates if day and day > today), None)
 
@@ -201,7 +201,7 @@ RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
 
 
 def find(line: TokenLine, today: date) -> list[Expression[date]]:
-    """Return the mentions of days in the order of the text. A mention that names no date ("every Monday") has the value None."""
+    """Return the days that a line mentions, in the order of the text. A mention that names no date ("every Monday") has the value None."""
     taken = [False] * len(line.tokens)
     mentions: list[Expression[date]] = []
     for pattern, resolve, explicit in RULES:

@@ -48,12 +48,12 @@ def fold_with_offsets(text: str) -> Folded:
 
 
 def folded(text: str) -> str:
-    """Return the folded text of `fold_with_offsets` without the offsets."""
+    """Return a text as folded by `fold_with_offsets`, without the offsets."""
     return fold_with_offsets(text).text
 
 
 def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return a text of the same length in which the characters of these spans are replaced by NUL characters."""
+    """Replace the characters in `spans` by NUL characters. The text keeps its length."""
     for start, end in spans:
         text = text[:start] + "\x00" * (end - start) + text[end:]
     return text

@@ -1,4 +1,4 @@
-"""Language detection from script, words and letter n-grams; abstains rather than guesses wrong.
+"""Language detection from script, words and letter n-grams. An unclear text gets no language.
 
 Arabic and Russian are recognised by their script. Languages in Latin letters are told apart by a naive Bayes classifier learned
 from `languages.txt`: the likelihood of a word is a mixture of its frequency in the list and of an n-gram model of the letters of
@@ -55,7 +55,7 @@ class _Model:
 
 
 def guess(text: str) -> str | None:
-    """Return the language of a text, one of LANGUAGES. Return None if the text does not show it (a number, a name, "ok")."""
+    """Return the language of a text, one of LANGUAGES. Return None if the language is unclear (a number, a name, "ok")."""
     return _guess(text[:_MAX_CHARACTERS])
 
 
@@ -91,7 +91,7 @@ def is_word(word: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _score(word: str) -> tuple[bool, tuple[float, ...]]:
-    """Return whether a word list contains the word, and the word's weight for each of the models, in their order."""
+    """Return whether any word list contains the word, and the word's weight in the model of each language."""
     is_listed, framed, weights = any(word in model.words for model in load().values()), f"^{word}$", list[float]()
     for language, model in load().items():
         spelt = math.prod(_chance(language, framed[max(0, end - _ORDER) : end]) for end in range(2, len(framed) + 1))

@@ -1,4 +1,4 @@
-"""Detection of the visitor's own name, as typed and without titles. It is announced ("my name is"), asked for, or beside other values."""
+"""Detection of the visitor's own name, as typed and without titles. It is announced ("my name is"), asked for, or next to other values."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -157,7 +157,7 @@ def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -
 
 
 def _pieces(text: str, values: Sequence[Span], *, asked: bool) -> Iterator[list[re.Match[str]]]:
-    """Yield the words between values, labels and punctuation. Rejected names ("not Shaun") and those of other people are left out."""
+    """Yield runs of words between values, labels or punctuation. Rejected names ("not Shaun") and those of other people are left out."""
     run: list[re.Match[str]] = []
     out = False
     for match in [*list(_TOKEN.finditer(text))[:_MOST_TOKENS], None]:

@@ -72,8 +72,8 @@ LONGEST_PHRASE = max(map(len, PHRASE_OF))
 def _correctable_words() -> dict[str, list[str]]:
     """Return the words that a mistyped word is compared with, by their first letter.
 
-    They are the names of days and months of five letters and more, and the forms of the long days. Forms of short names are one
-    slip away from other words: saniye from saliye, yakinda from yarinda, arasindan from araliktan.
+    They include names of days and months of five letters and more, and the forms of long day names. Forms of short names are
+    too similar to other words: saliye to saniye, yarinda to yakinda, araliktan to arasindan.
     """
     words: dict[str, list[str]] = {}
     for word, symbol in SYMBOL_OF.items():

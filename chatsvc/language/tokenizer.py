@@ -38,7 +38,7 @@ _BESIDE_DAY = frozenset({"ok", "?", ".", "!", ",", "next"})
 
 
 def ends_of(text: str) -> tuple[str, tuple[int, int]]:
-    """Remove the middle of a long text. Return the text, and a pair: the offset of the cut, and the number of characters removed."""
+    """Remove the middle of a long text. Return the text left, and a pair: offset of the cut, number of characters removed."""
     if len(text) <= MAX_CHARACTERS:
         return text, (0, 0)
     half = MAX_CHARACTERS // 2
@@ -201,7 +201,7 @@ def _join_numbers(tokens: list[Token]) -> list[Token]:
 
 
 def _number_at(tokens: list[Token], index: int) -> tuple[int, str, str, bool, int]:
-    """Return (value, case, language, is ambiguous, number of tokens) of the number that begins here."""
+    """Return (value, case, language, is ambiguous, number of tokens) of the number that begins at `index`."""
     word = tokens[index].text
     value, case, language = _number(word)
     if value in symbols.TENS.get(language, ()) and not case:
@@ -244,7 +244,7 @@ def _beside(tokens: list[Token], index: int, step: int) -> tuple[str, Kind | Non
 
 
 def _block_counts(tokens: list[Token]) -> None:
-    """Mark numbers with a unit behind, or a label or currency before them, as unknown. They are neither hours nor days."""
+    """Mark numbers as unknown if a unit follows, or a label or currency precedes. Such numbers are neither hours nor days."""
     for index, token in enumerate(tokens):
         if token.kind not in VALUES_WITH_DIGITS:
             continue

@@ -92,7 +92,7 @@ class TokenLine:
             yield match, bisect_right(self._starts, match.start()) - 1, bisect_right(self._starts, match.end() - 1)
 
     def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
-        """Return a line in which each span (first token, end, symbol) is replaced by one token with the symbol."""
+        """Return a new line with one token for each span (first token, end, symbol). That token has the symbol."""
         tokens, done = list[Token](), 0
         for first, end, symbol in spans:
             tokens += self.tokens[done:first]
@@ -128,5 +128,5 @@ class Expression(Generic[Value]):
 
 
 def rule(pattern: str) -> re.Pattern[str]:
-    """Compile a rule over a line. It begins at a whole symbol, and each of its symbols includes the blank behind it."""
+    """Compile a rule for the text of a line. A match begins at a whole symbol; the rule has a blank after each symbol."""
     return re.compile(rf"(?<!\S)(?:{pattern})")

@@ -188,7 +188,7 @@ def _candidate(line: TokenLine, mention: Expression[dt.date] | Expression[int]) 
 
 
 def _with_bare(asked: str, text: str, reading: TextReading, now: dt.datetime, country: str) -> TextReading:
-    """Return the reading with a bare value of the kind that was asked for added, if the text has one."""
+    """Add a bare value of the kind that the bot asked for to a reading, if the text has one. Return the new reading."""
     kind = "phone" if asked == "contact" else asked
     if kind not in ("phone", "date", "time") or kind in reading.values or len(text) > MAX_CHARACTERS:
         return reading
@@ -235,7 +235,7 @@ def _bare(kind: str, text: str, now: dt.datetime, language: str, taken: Collecti
 
 
 def _phone(text: str, reading: TextReading, spans: dict[str, Span], country: str, asked: str) -> tuple[str | None, Span | None]:
-    """Return the telephone number, and the span of digits that are meant as one but invalid. The number's span is added to `spans`."""
+    """Return the telephone number, and the span of invalid digits that are meant as a number. The number's span is added to `spans`."""
     if "phone" in reading.values:
         return reading.values["phone"], None
     possible = contacts.possible(masked(text, reading.taken), country)

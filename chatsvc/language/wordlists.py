@@ -21,7 +21,7 @@ _LONGEST_REPEAT = 40  # characters of a word, or between two words, that a patte
 
 
 class WordFile:
-    """One file of word lists, read whole when it is constructed; names map to values."""
+    """One file of word lists, which maps names to values. The constructor reads the whole file."""
 
     def __init__(self, path: str) -> None:
         """Read the file at `path`, relative to the package. Raises ValueError for a line that belongs to no entry."""
@@ -52,7 +52,7 @@ class WordFile:
         return frozenset(self.items(name))
 
     def group(self, prefix: str) -> dict[str, list[str]]:
-        """Return the items of all names that begin with `prefix`, by the rest of the name."""
+        """Return the items of each name that begins with `prefix`, in a dictionary by the rest of the name."""
         items: dict[str, list[str]] = {}
         for name, value in self.entries:
             if name.startswith(prefix):
@@ -71,13 +71,13 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 class LanguageWords(WordFile):
-    """The files with the same name of all languages, read as if they were one file. Languages may lack the file, or names in it."""
+    """The files of all languages that have the same name, read like one file. Languages may lack the file, or names in it."""
 
     def __init__(self, name: str) -> None:
         self.files = {path.parent.name: WordFile(str(path)) for path in sorted(FOLDER.glob(f"*/{name}"))}
         self.entries = [entry for file in self.files.values() for entry in file.entries]
 
     def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
-        """Compile the patterns of a name in all languages into one pattern, which replaces `{}` in `around`."""
+        """Compile the patterns of a name in all languages into one pattern. In `around`, `{}` stands for these patterns."""
         patterns = [file.expanded(value) for file in self.files.values() for entry, value in file.entries if entry == name]
         return compiled(around.replace("{}", "|".join(f"(?:{pattern})" for pattern in patterns)))

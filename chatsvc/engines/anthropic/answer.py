@@ -227,7 +227,7 @@ def _outside_thoughts(text: str) -> str:
 
 
 def _own_turn(text: str) -> str:
-    """Return the text up to where the model's turn ends, or where it continues in another role."""
+    """Return the text up to the end of the model's turn, or up to the first mark of another role."""
     text = text.lstrip()
     while (turn := _TURN.match(text)) is not None and (turn["role"] or turn["gemma"] or turn["bare"]).lower() in _OWN_ROLES:
         text = text[turn.end() :].lstrip()

@@ -210,5 +210,5 @@ class AnthropicEngine:
 def _continued(
     body: MessageCreateParamsNonStreaming, message: Sequence[ContentBlockParam], following: Sequence[ContentBlockParam]
 ) -> MessageCreateParamsNonStreaming:
-    """Append one exchange to a request. Earlier messages do not change, since caches and signatures of thinking require that."""
+    """Append an answer of the model and our reply to it to a request. Caches and signed thinking need unchanged earlier messages."""
     return {**body, "messages": [*body["messages"], {"role": "assistant", "content": message}, {"role": "user", "content": following}]}

@@ -143,7 +143,7 @@ def says_no_tools(body: object) -> bool:
 
 
 def _words(body: object) -> str:
-    """Return the texts of an error, one a line. Other members of the body are left out, as they may quote the request."""
+    """Return the texts of an error in lower case, one a line. Other members of the body are left out, as they may quote the request."""
     members = [body]
     if isinstance(body, dict):
         error = body.get("error")

@@ -1,6 +1,6 @@
 """Check of the figures, phone numbers, addresses and links in a reply: they must be in the knowledge, the settings or the conversation.
 
-These need no source: small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices and
+No source is needed for small counts, today and days near it, emergency numbers, and amounts of money that follow from known prices and
 the counts that the visitor or the reply names. `languages/*/figures.txt` has the words that stand beside figures; the names of months
 and numbers are those with which dates are read.
 """
@@ -31,7 +31,7 @@ _SYMBOLS = LanguageWords("symbols.txt")
 
 
 def _pattern(words: Iterable[str]) -> str:
-    """Return a pattern that matches any of these words of a file. Longer words come first."""
+    """Return a pattern that matches any of the words. A star after a word stands for any ending. Longer words come first."""
     parts = (re.escape(word.removesuffix("*")) + (r"\w{0,12}(?!\w)" if word.endswith("*") else r"(?!\w)") for word in words)
     return "|".join(sorted(parts, key=len, reverse=True))
 
@@ -270,7 +270,7 @@ class Sources:
     def _is_computed(self, match: re.Match[str], named: Counter[Decimal]) -> bool:
         """Return whether a number follows by one step of arithmetic: an amount from prices and counts, or a known duration.
 
-        `named` counts the numbers of the reply and of the visitor, from which the number itself is excluded.
+        `named` counts the numbers that the reply and the visitor name. The number to check is not used in the arithmetic.
         """
         values = _values(match[0])
         before, after = _around(match)
@@ -282,7 +282,7 @@ class Sources:
         return bool(values & parts) or any(value - part in parts for value in values for part in parts)
 
     def _amounts(self, counts: tuple[Decimal, ...]) -> frozenset[Decimal]:
-        """Return the amounts that follow from the known prices, discounts and these counts."""
+        """Return the amounts that can be computed from the known prices and discounts with these counts."""
         if counts not in self._parts:
             amounts = {price * a * b for price in self._prices for a in counts for b in counts}
             discounts = sorted({percent for source in self._known for percent in source.percentages})[:MAX_PERCENTAGES]

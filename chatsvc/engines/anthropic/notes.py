@@ -1,4 +1,4 @@
-"""Execution of the tool calls of one message: searches, and notes, which are checked before the model gets their result.
+"""Execution of the tool calls of one message: searches and notes. Notes are checked before the model gets their result.
 
 The result of a note is the record as the team will read it, and the values that were left out, with the reason.
 """
@@ -41,7 +41,7 @@ _STANDS = {
 
 
 class Notes:
-    """Notes of one message (at most one request and one appointment, or one change), and the entries found by searches."""
+    """Records that the model noted for one message, and entries that it found. At most a request and an appointment, or a change."""
 
     def __init__(self, turn: Turn, offered: tuple[str, ...], hits: list[Hit]) -> None:
         self.captured: Captured | None = None
@@ -114,7 +114,7 @@ class Notes:
         return " ".join((*parts, *self._left_out(wanted, record, matches)))
 
     def _clock_of(self, claimed: Captured) -> time | None:
-        """Return the time of an appointment. If only days are booked, it is the opening time of the day."""
+        """Return the time of an appointment. If only days are booked, return when the business opens, or else noon."""
         if claimed.time is not None or claimed.date is None:
             return claimed.time
         if profiles.load(self._turn.bot.profile).form("appointment").appointment == "time":
@@ -123,7 +123,7 @@ class Notes:
         return opening.time() if opening is not None and opening.date() == claimed.date else _NOON
 
     def _quoted(self, wanted: NoteCall) -> quotes.Quotes:
-        """Check the quotes. If none is from the visitor, take all of their messages that are in no record."""
+        """Check the quotes against the visitor's messages. If no quote is found, take all messages that are in no record."""
         matches = quotes.check(wanted.quotes, self._turn.spoken)
         noted = [record.message for record in self._turn.captured]
         return matches if matches.verbatim else quotes.Quotes(quotes.without(self._turn.spoken, noted), matches.dropped)
@@ -160,7 +160,7 @@ class Notes:
         return " ".join((*parts, *self._left_out(wanted, changed, matches)))
 
     def _left_out(self, wanted: NoteCall, record: Captured, matches: quotes.Quotes) -> list[str]:
-        """Return sentences on values that were left out, and why. They tell the model what it must not call noted."""
+        """Return sentences for the model on values that were left out, and why. It must not call these values noted."""
         lost = [name for name in _LABELS if getattr(wanted.claimed, name) and not getattr(record, name)]
         dropped = [_LABELS[name] for name in lost if name in CONTACT]
         more = [_LABELS[name] for name in lost if name not in CONTACT]
@@ -173,7 +173,7 @@ class Notes:
         return left
 
     def _demand(self, wanted: NoteCall, claimed: Captured, record: Captured) -> None:
-        """Raise WrongArguments for a request without contact data, or an appointment at an impossible time."""
+        """Raise WrongArguments if contact data is missing, or an appointment has no name or an impossible time."""
         if wanted.kind == "appointment":
             self._demand_moment(claimed.date, claimed.time)
         missing = []
@@ -207,7 +207,7 @@ def _joined(notes: list[Captured]) -> Captured:
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
-    """Return a fixed reply for a message after which something was captured and then the model failed."""
+    """Return a fixed reply that confirms what was captured. It is used if the model failed after that."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
     turkish = among(("tr", "en"), turn.language, spoken(turn.message, turn.history), turn.bot.language) == "tr"

@@ -1,4 +1,4 @@
-"""Request bodies for the Messages API: the system blocks and the messages of one call. Pure functions.
+"""Request bodies for the Messages API: the system blocks and the messages of one call. The functions are pure.
 
 Stable text comes first, so that the prefix is the same from turn to turn. For Anthropic's own service two prefixes are marked for
 its prompt cache: the rules with the knowledge, and the conversation until the new message. What changes with each message (the time,

@@ -53,7 +53,7 @@ class Provider:
 
     @property
     def missing(self) -> str | None:
-        """Return what has to be installed for the platform, or None if nothing is missing."""
+        """Return a sentence with the command that installs the packages for the platform, or None if no package is missing."""
         package = None if self.api_key else _PACKAGES.get(self.platform)
         try:
             if package is None or find_spec(package) is not None:

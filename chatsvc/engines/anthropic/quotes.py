@@ -37,7 +37,7 @@ class Quotes(NamedTuple):
 
 
 def check(quotes: Iterable[str], spoken: Sequence[str]) -> Quotes:
-    """Look quotes up in the visitor's messages. A quote may join parts of several messages."""
+    """Return the visitor's words that the quotes repeat, and the quotes that were not found. A quote may join parts of several messages."""
     messages = [_message(text) for text in spoken]
     parts, dropped, left = set[_QuotedPart](), list[str](), MOST_CHARS
     for quote in quotes:
@@ -53,7 +53,7 @@ def check(quotes: Iterable[str], spoken: Sequence[str]) -> Quotes:
 
 
 def without(spoken: Sequence[str], noted: Iterable[str]) -> tuple[str, ...]:
-    """Return the messages of two or more words that are in no record yet. They are used if no quote was found."""
+    """Return the messages of two or more words that are in no record yet, or else the last message."""
     before = " ".join(_message(text).words for text in noted)
     messages = [(text.strip(), _message(text)) for text in spoken]
     return tuple(text for text, message in messages if len(message.spans) > 1 and message.words not in before) or tuple(spoken[-1:])
@@ -69,7 +69,7 @@ def _folded_words(text: str) -> list[str]:
 
 
 def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPart | None:
-    """Return the last part of the messages that consists of these words in this order, or None."""
+    """Return the last place in the messages that has these words in this order, or None."""
     wanted = f" {' '.join(words)} "
     for number in range(len(messages) - 1, -1, -1):
         offset = messages[number].words.rfind(wanted)
@@ -80,7 +80,7 @@ def _find(words: Sequence[str], messages: Sequence[_SpokenMessage]) -> _QuotedPa
 
 
 def _pieces(quote: str, messages: Sequence[_SpokenMessage]) -> list[_QuotedPart]:
-    """Return the parts of messages from which a quote was joined. Return none if too little of it is from the visitor."""
+    """Return the parts of messages from which a quote was joined. Return no parts if too few words are the visitor's."""
     parts, of, matched = list[_QuotedPart](), 0, 0
     for piece in _PARTS.split(quote):
         words = _folded_words(piece)

@@ -20,7 +20,7 @@ _known: WeakKeyDictionary[Knowledge, grounding.Known] = WeakKeyDictionary()
 
 
 def characters_read(turn: Turn, text: str) -> int:
-    """Return how many characters the review of a reply reads. Those of the knowledge count until its figures are cached."""
+    """Return how many characters the review of a reply reads. The knowledge counts until its figures are cached."""
     past = sum(len(message.content) for message in turn.history)
     return len(text) + past + (0 if turn.knowledge in _known else turn.knowledge.characters)
 
@@ -173,7 +173,7 @@ def untrue_claim(text: str, known: Sequence[grounding.Known], records: Sequence[
 
 
 def more_than_noted(text: str, spoken: Iterable[str], noted: Iterable[str]) -> list[str]:
-    """Return words of the visitor that a reply calls noted but no record contains, at most MOST_WORDS.
+    """Return the visitor's words that a reply calls noted although no record contains them, at most MOST_WORDS.
 
     `noted` are the records with their moments and contact data, `spoken` the visitor's messages.
     """

@@ -94,7 +94,7 @@ _STATED: WeakKeyDictionary[Knowledge, dict[str, tuple[str, str]]] = WeakKeyDicti
 
 
 def stated(knowledge: Knowledge) -> dict[str, tuple[str, str]]:
-    """Find the sentence of the knowledge that states each kind of fact about the business, and its section. The result is cached."""
+    """Return by kind of fact about the business the sentence that states it, and the section of the sentence. The result is cached."""
     if knowledge in _STATED:
         return _STATED[knowledge]
     best: dict[str, tuple[int, str, str]] = {}
@@ -124,9 +124,9 @@ def _holds(kind: str, sentence: str, own: Sequence[str]) -> bool:
 
 
 def hours_answer(bot: Bot, say: BotSentences, text: str, now: datetime, knowledge: Knowledge | None = None) -> str:
-    """Return the opening hours of the day that a question names, or else those of the week, or "".
+    """Return the opening hours of the day that a question names. Without a day, return those of the week; if unknown, "".
 
-    If the settings have none, return those in the knowledge, with its sentences about the day asked for.
+    If the settings have no hours, return the hours that the knowledge states, with its sentences about the day asked for.
     """
     if not hours.week_of(bot.opening_hours):
         sentence, section = stated(knowledge).get("hours", ("", "")) if knowledge is not None else ("", "")
@@ -183,7 +183,7 @@ def next_opening(bot: Bot, after: datetime, say: BotSentences, now: datetime | N
 
 
 def _named(say: BotSentences, day: date, now: datetime) -> tuple[str, str]:
-    """Return a day in words, such as a weekday, and the suffix of a sentence's key: ".near" for today and tomorrow, else ""."""
+    """Return a day in words, and a suffix for a sentence's key. The suffix is ".near" for today and tomorrow, or else ""."""
     ahead = (day - now.date()).days
     if ahead in (0, 1):
         return say("day.tomorrow" if ahead else "day.today"), ".near"

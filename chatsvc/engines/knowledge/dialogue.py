@@ -42,7 +42,7 @@ def reply(turn: Turn) -> Reply:
 
 
 def nobody_came(turn: Turn) -> Reply:
-    """Return a reply that opens a contact form, after a visitor has asked for a person and nobody came."""
+    """Return a reply that opens a contact form. It is used if a visitor asked for a person and nobody came."""
     dialogue = Dialogue(turn)
     return dialogue.finished(dialogue.begin("contact", "open.nobody") if turn.may_capture else dialogue.say("person.later"))
 
@@ -85,7 +85,7 @@ class Dialogue(Requests):
         return self._take_volunteered() or self._answer()
 
     def _grant(self, wish: str) -> str:
-        """Begin what the visitor wishes. If the message also asks a question, answer it first and only offer the form."""
+        """Begin what the visitor wants, such as a form. If the message also asks a question, answer it first and only offer the form."""
         record = self.just_noted
         if wish == "book" and AGREES.has_any(self.words[:1]) and record and record.kind == "request":  # "yes, but put it on Friday"
             return self.add_to(record)

@@ -83,7 +83,7 @@ class RequestForm:
         return self.say.first(*keys, f"ask.{field.key}{stay}", f"ask.{field.key}.{self.draft.kind}", f"ask.{field.key}")
 
     def read(self, text: str, asked: Field | None) -> Values:
-        """Return the values of a message. The name of today's weekday means today until the business closes."""
+        """Return the values in a message, such as a day or a name. The name of today's weekday means today until the business closes."""
         kind = asked.kind if asked else ""
         read = values.read(text, now=self.now, language=self.say.language, country=self.bot.country, asked=kind)
         today = self.now.date()
@@ -198,7 +198,7 @@ def _own_value(field: Field, text: str, read: Values, *, is_asked: bool) -> str 
 
 
 def _counted(field: Field, text: str) -> str | None:
-    """Return the number before a noun of the field's name or question. Return None if there is not exactly one such number."""
+    """Return the number before a noun that is in the field's name or question. Return None if there are several or none."""
     asked = [word for line in (field.own.name, *field.own.ask.values()) for word in words(line)] if field.own else []
     nouns = [word for word in asked if word not in LIGHT and word not in _FILLER]
     of_people = _PEOPLE.has_any(nouns)
@@ -238,7 +238,7 @@ def _name(parts: Sequence[str]) -> str | None:
 
 
 def whole(choices: Sequence[str], text: str) -> str | None:
-    """Return the choice that a text contains in full, if there is exactly one. Its last word may have a suffix."""
+    """Return the one choice that a text contains in full, or None if there are several or none. Its last word may have a suffix."""
     line, names = f" {' '.join(words(text))} ", [(choice, words(choice)) for choice in choices]
     named = [choice for choice, name in names if name and f" {' '.join(name)}{'' if len(name[-1]) >= _STEM else ' '}" in line]
     return named[0] if len(named) == 1 else None

@@ -18,12 +18,12 @@ def _acts(text: str, language: str) -> list[acts.Act]:
 
 
 def asks(text: str, language: str) -> bool:
-    """Return whether a text asks something."""
+    """Return whether a text contains a question."""
     return any(act.name == "ask" for act in _acts(text, language))
 
 
 def needs_answer(text: str, language: str) -> bool:
-    """Return whether a text is worth an entry. Small talk is not, nor are a few words that name no subject."""
+    """Return whether the knowledge should have an entry for a text. Small talk and a few words without a subject need none."""
     if all(act.name in _NO_QUESTION for act in _acts(text, language)):
         return False
     return bool(tells(text)) or len(words(text)) >= _FEWEST_WORDS

@@ -150,7 +150,7 @@ class Requests(DialogueTurn):
         return self._not_given(form, asked)
 
     def _take(self, form: RequestForm, asked: Field | None, text: str) -> tuple[set[str], list[str]]:
-        """Store values and words of (a part of) the message in the form. Return the keys of the given fields, and remarks to say."""
+        """Store values and words of the message in the form. Return the keys of the fields that it gives, and remarks to the visitor."""
         read, wanted = form.read(text, asked), set[str]()
         if asked and asked.key == "message" and not self.does(*_LEAVES):
             form.draft.quote(self.text)
@@ -197,7 +197,7 @@ class Requests(DialogueTurn):
         return self._next(form, [without if refuses else self.say("noted")])
 
     def _without(self, draft: RequestDraft, key: str) -> str:
-        """Skip a field, and with the date also the time. Return the remark to the visitor."""
+        """Skip a field of the form. If it is the date, skip a missing time too. Return the remark to the visitor."""
         draft.skipped.append(key)
         if key == "date" and "time" not in draft.values:
             draft.skipped.append("time")
@@ -253,7 +253,7 @@ class Requests(DialogueTurn):
 
     @property
     def current_record(self) -> CapturedRecord | None:
-        """Return the record that a change is about: an open appointment, best on the day named, or else the newest open record."""
+        """Return the open record to change. It is the newest appointment on the day named, else the newest one, else the newest record."""
         open_records = [record for record in self.turn.captured if record.status in _OPEN_STATUSES]
         appointments = [record for record in open_records if record.kind == "appointment"]
         day = self.values.date
@@ -265,7 +265,7 @@ class Requests(DialogueTurn):
         return self.current_record if _NOTED in self.state.lines else None
 
     def about_record(self, wish: str) -> str | None:
-        """Change, cancel or report the current record. Return None if there is no record that the wish can be about."""
+        """Change, cancel or report the current record, as the visitor wishes. Return the reply, or None if the wish fits no record."""
         record = self.current_record
         if record is None:
             if wish == "status" and self.turn.captured:
@@ -292,7 +292,7 @@ class Requests(DialogueTurn):
         return self.say(key)
 
     def amended(self) -> str | None:
-        """Correct the contact data of the record that was made just now. Return None if there is none."""
+        """Correct the contact data of the record just made. Return None if there is none, or the visitor wants an appointment."""
         record, contact = self.just_noted, contact_of(self.text, self.values)
         if record is None or self.does("book"):
             return None
@@ -335,7 +335,7 @@ class Requests(DialogueTurn):
         return ", ".join(filter(None, (self.say.date(day) if day else "", f"{clock:%H:%M}" if clock else "")))
 
     def move(self, record: CapturedRecord) -> str:
-        """Record the wish to move an appointment to the day and time in the message, or ask for them."""
+        """Record that the visitor wants to move an appointment. If the message has no valid day or time for it, ask for one."""
         draft = RequestDraft("appointment")
         form = self.form(draft)
         read = form.read(self.text, None)

@@ -42,7 +42,7 @@ class State:
     `pending` is what the bot asked for last: "form" (the field with the key `asked`), "confirm", "change", "offer", "resume", "choices",
     "name" (after a note), "cancel" or "move" (the record with the id `record`). `choices` are the titles offered for `question`;
     `learned` has titles chosen before, by question. `contact` is the name, phone and e-mail that the visitor has given; `earlier` are
-    messages that may belong to a later wish; `lines` are the keys of the last sentences, which get another wording the second time.
+    messages that may belong to a later form; `lines` are the keys of the last sentences, which get another wording the second time.
     """
 
     language: str = ""
@@ -69,7 +69,7 @@ class State:
 
 
 def load(text: str | None, now_ms: int) -> tuple[State, bool]:
-    """Read a state. Return it, and whether it is some hours old. Return a new state if it cannot be used."""
+    """Read a stored state. Return the state, and whether it is some hours old. If it cannot be used, return a new state."""
     if not text or len(text) > MAX_CHARACTERS:
         return State(), False
     try:

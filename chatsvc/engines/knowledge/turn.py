@@ -105,7 +105,7 @@ class DialogueTurn:
 
     @cached_property
     def wish(self) -> str:
-        """Return the name of the act that is the wish in the message, or "" if there is none."""
+        """Return the name of the act that the visitor wants done, such as "book". Return "" if the message wants none."""
         wishes = [act for act in self.acts if act.name in _WISHES]
         name = max(wishes, key=lambda act: (act.name != "book", act.probability)).name if wishes else ""
         may_move = name in ("", "book") and not self.plain_questions and sum(word.isdigit() for word in self.words) > 1
@@ -118,7 +118,7 @@ class DialogueTurn:
         return is_named or any(act.name == "book" and act.probability >= least for act in self.acts)
 
     def asked_in(self, text: str, least: int = FEW_WORDS) -> list[Act]:
-        """Return the acts of the sentences in a text that are surely questions and have at least `least` words."""
+        """Return the acts of the sentences that are surely questions. Sentences of fewer than `least` words are left out."""
         sentences = [acts.classify(sentence, self.language) for sentence in acts.sentences_of(text) if len(words(sentence)) >= least]
         return [act for act in sentences if act.name == "ask" and act.probability >= _PLAINLY]
 
@@ -157,14 +157,14 @@ class DialogueTurn:
         return RequestForm(draft, self.bot, self.say, self.now)
 
     def draft(self, kind: str) -> RequestDraft:
-        """Return a new draft with the visitor's known contact data and the earlier messages that belong to the wish."""
+        """Return a new draft of a request of this kind. It has the visitor's known contact data and their earlier messages about it."""
         draft = RequestDraft(kind, dict(self.state.contact))
         for text in self.state.earlier:
             draft.quote(text)
         return draft
 
     def offer(self, draft: RequestDraft, key: str = "offer") -> str:
-        """Offer to fill in the form of a draft. Return the sentence with this key, or "" if nothing may be recorded."""
+        """Offer to fill in the form of a draft. Return the offer (the sentence with this key), or "" if nothing may be recorded."""
         if not self.turn.may_capture:
             return ""
         draft.quote(self.text)
@@ -178,11 +178,11 @@ class DialogueTurn:
         return " ".join([*remarks, self.offer(draft, "offer.appointment")])
 
     def keep_earlier(self, texts: Sequence[str]) -> None:
-        """Store messages for the draft of a wish that may follow."""
+        """Store messages of the visitor for a form that may be opened later."""
         self.state.earlier = [*self.state.earlier, *(text[:_LONGEST_EARLIER] for text in texts)][-_MOST_EARLIER:]
 
     def keep_untold(self) -> None:
-        """Store the message for a wish that may follow, if it has more than questions and small talk."""
+        """Store the message for a form that may be opened later, if it has more than questions and small talk."""
         if any("?" not in act.text and act not in self.plain_questions and act.name not in SMALL_TALK for act in self.acts):
             self.keep_earlier([self.text])
 
@@ -190,7 +190,7 @@ class DialogueTurn:
         self.state.contact |= {key: contact[key] for key in ("name", "phone", "email") if key in contact}
 
     def line(self, key: str, **values: str) -> str:
-        """Return the sentence with this key, or its other wording if it has been used before."""
+        """Return the bot's sentence with this key, or its other wording if one of the last replies used it."""
         line = self.say.varied(key, again=key in self.state.lines, **values)
         self.state.lines = [known for known in self.state.lines if known != key]
         self.state.add_line(key)
@@ -214,7 +214,7 @@ class DialogueTurn:
         return first if is_first else self.say.varied(GREETING, again=True)
 
     def business_answer(self, text: str) -> str | None:
-        """Answer a question about the business itself from the bot's settings, or else from the knowledge. Return None otherwise."""
+        """Answer a question about the business itself from the settings, or else the knowledge. Return None if neither answers it."""
         kinds, knowledge, lines = business.kinds_of(text, self.bot.name), self.turn.knowledge, list[str]()
         for kind in kinds:
             if kind == "hours":
@@ -260,7 +260,7 @@ class DialogueTurn:
         return "\n\n".join(dict.fromkeys(answers))
 
     def about_business(self, text: str) -> str | None:
-        """Answer a question about the business, or else a clause of it that explicitly names a fact about the business."""
+        """Answer a question about the business. If that fails, answer a clause of the question that explicitly names such a fact."""
         strong = [clause for clause in business.clauses(text) if clause != text and business.names_fact(clause)]
         return next(filter(None, map(self.business_answer, [text, *(strong if strong and not self.is_reachable else ())])), None)
 
@@ -281,7 +281,7 @@ class DialogueTurn:
         return len(result.facts) == 1 and result.confidence >= _ALONE
 
     def answer_beside(self, asked: Sequence[Act]) -> str | None:
-        """Return sure or likely answers to questions that are asked while a form is open, or None. The form stays open."""
+        """Return sure or likely answers to questions while a form is open, or None if there are none. The form stays open."""
         answers: list[str] = []
         for text in (question for act in asked for question in self._questions_in(act)):
             if answer := self.business_answer(text):
@@ -362,7 +362,7 @@ class DialogueTurn:
         return None
 
     def _tell_choice(self, question: str, title: str) -> str | None:
-        """Return the fact with this title, and store the choice for the question. Return None if the knowledge no longer has the fact."""
+        """Return the fact that the visitor chose by this title, and store the choice. Return None if the knowledge has lost the fact."""
         result = self.turn.knowledge.search(question, self.language, limit=10, subject=self.state.subject or None)
         fact = next((fact for fact in result.facts if fact.title == title), None)
         if fact is None:

@@ -1,4 +1,4 @@
-"""Term statistics of a bot's entries: numbers of features, document frequencies, postings of words and of topics.
+"""Term statistics of a bot's entries: the number of each feature, document frequencies, postings of words and of topics.
 
 A feature is a short string whose first letter gives its kind: "s" a stem, "r" the beginning of a word, "c" a concept of the lexicon.
 Flat arrays are used, so that 50,000 entries with their texts need about 100 MB.
@@ -40,7 +40,7 @@ def features_of(word: str, concepts: Iterable[str]) -> list[tuple[str, float]]:
 
 
 class Postings:
-    """Inverted index that maps a feature's number to the entries with the feature, as pairs of (entry number, weight)."""
+    """Inverted index: for the number of each feature, the numbers of the entries that have it, with weights."""
 
     def __init__(self, entries: int) -> None:
         self._type = "H" if entries <= _SMALL else "I"
@@ -96,11 +96,11 @@ class Corpus:
             self.topics.put(number, about.items())
 
     def apart(self, word: str) -> tuple[str, ...]:
-        """Return the word, or two words if the entries only have it split ("day", "care" for "daycare")."""
+        """Return the word in a tuple. If the entries only have its two parts, return these ("day", "care" for "daycare")."""
         return (word,) if "s" + stem(word) in self.numbers else self._pairs.get(word, (word,))
 
     def _read(self, entry: Entry) -> tuple[Counter[int], int]:
-        """Count the phrasings of an entry that have each feature, and all of them. A feature that only the answer has counts 0."""
+        """Return by feature how many phrasings of an entry have it, and the number of phrasings. Features of the answer alone count 0."""
         counts: Counter[int] = Counter()
         texts = [entry.question, *entry.alt]
         if not entry.alt or facts.heading_of(entry):  # of a section the sentences of the answer are phrasings too

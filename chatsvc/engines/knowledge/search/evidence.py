@@ -191,7 +191,7 @@ def explained(terms: Sequence[QuestionTerm], held: Vocabulary, kinds: frozenset[
 
 
 def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, float, float]) -> tuple[tuple[float, ...], ...]:
-    """Return the evidence of each fact of an entry. `ranked` has its share of the best score, its score, its similarity of topics."""
+    """Return the evidence of each fact of an entry. `ranked` is the entry's share of the best score, score, and topic similarity."""
     given = frozenset(key for term in question.terms for key in term.keys)
     reach = given.union(*(term.meanings for term in question.terms))  # all by which a vocabulary may explain a word
     asked, shares = question.kinds, dict[tuple[Vocabulary, frozenset[str]], float]()
@@ -225,7 +225,7 @@ def of_entry(question: Question, prepared: PreparedEntry, ranked: tuple[float, f
 
 
 def signs(question: Question, judged: Sequence[JudgedEntry]) -> tuple[float, ...]:
-    """Return the values of SIGNS, from which the confidence in the first candidate is computed."""
+    """Return the numeric features that SIGNS names. The confidence in the first candidate is computed from them."""
     first = judged[0]
     grown = [math.exp(min(30.0, entry.score - first.score)) for entry in judged]
     ahead = first.score - judged[1].score if len(judged) > 1 else _AHEAD

@@ -119,7 +119,7 @@ def heading_of(entry: Entry) -> str:
 
 
 def short(text: str) -> str:
-    """Return a text, or the beginning of a long one, as a short name."""
+    """Return a short name for a text: the text itself, or the first words of a long text."""
     given = _MARKS.sub("", text).split()
     name = " ".join(given).rstrip(" ,.;:!")
     return name if len(name) <= _TITLE else f"{' '.join(given[:_TITLE_WORDS]).rstrip(' ,.;:!')} …"
@@ -159,7 +159,7 @@ class _Reader:
         self.parts.append(ReadFact(fact, own, head, kinds_of(text), name, over, tuple(cells)))
 
     def _over(self, text: str, label: str = "") -> str:
-        """Return the headings that a text needs before it. Headings that the text names itself are left out."""
+        """Return the headings to put before a text, joined by commas. Headings that the text itself names are left out."""
         given = {stem(word) for word in words(text)}
         return ", ".join(dict.fromkeys(head for head in (self.heading, label) if head and not _names(given, head)))
 
@@ -232,7 +232,7 @@ def listed(cells: Sequence[tuple[str, str]]) -> str:
 
 
 def _names(given: set[str], head: str) -> bool:
-    """Return whether a text with the stems `given` names a heading, by the stem of one of its content words."""
+    """Return whether a text names a heading by one of its content words. `given` are the stems of the text's words."""
     telling = {stem(word) for word in words(head) if word not in STOPWORDS}
     return not telling or not telling.isdisjoint(given)
 

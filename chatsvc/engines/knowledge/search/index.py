@@ -48,7 +48,7 @@ _MOST_TOLD = 400  # characters of two facts that are told together
 
 
 def _together(first: Fact, second: Fact) -> Fact | None:
-    """Join two facts of one entry. Return None if their entries differ, one is a whole section, or the text becomes too long."""
+    """Join two facts of one entry. Return None if their entries differ, `second` is a whole section, or the text gets too long."""
     head, colon, rest = second.text.partition(": ")
     text = f"{first.text}\n{rest if colon and first.text.startswith(head + colon) else second.text}"
     text = max((first.text, second.text), key=len) if first.text in second.text or second.text in first.text else text
@@ -150,7 +150,7 @@ class KnowledgeIndex:
         return [Hit(self.entries[number], score) for score, number, *_ in self._rank(weights, features, wanted, other)]
 
     def _rank(self, weights: dict[int, float], features: Sequence[str], wanted: str, other: float) -> list[tuple[float, int, float, float]]:
-        """Return candidates, best first, as (score, number of the entry, factor of its language, similarity of its topics)."""
+        """Return the best entries, in order, as tuples: score, entry number, factor for the language, similarity of topics."""
         about = topics.shared().of(zip(features, repeat(1.0)))
         scores = self._corpus.postings.accumulate(weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
@@ -167,7 +167,7 @@ class KnowledgeIndex:
         return heapq.nsmallest(_CANDIDATES, ranked, key=lambda candidate: (-candidate[0], candidate[1]))
 
     def _read(self, tokens: Sequence[str]) -> tuple[Question, dict[int, float], list[str]]:
-        """Analyse the folded words of a question. Return it, the weights of its features, and its features for the topic model."""
+        """Analyse the folded words of a question. Return the analysis, the weights of features, and features for the topic model."""
         corpus, readings = self._corpus, self._spelled(tokens)
         read = [readings[word] for word in tokens]
         concepts: dict[str, set[str]] = {}
@@ -248,7 +248,7 @@ class KnowledgeIndex:
         return tuple(chosen[:_CHOICES])
 
     def statement(self, question: Question, judged: JudgedEntry) -> Fact:
-        """Return the fact to answer with: the entry's best one, joined with a neighbouring sentence that is nearly as likely."""
+        """Return the best fact of an entry as the answer. A neighbouring sentence that is nearly as likely is joined to it."""
         first, parts = judged.best, judged.prepared.parts
         best = parts[first].part
         fact = self._fact(question, best)
@@ -266,7 +266,7 @@ class KnowledgeIndex:
         return Fact(fact.entry, fact.title, f"{earlier.fact.text}{between}{later.own}", fact.subject)
 
     def _rows(self, question: Question, judged: JudgedEntry, fact: Fact) -> Fact:
-        """Return a named fact, joined with others of its list or table that the question names too: "clown and magician, how much"."""
+        """Join a named fact with others of its list or table. The question must name them too: "clown and magician, how much"."""
         named = evidence.EVIDENCE.index("named")
         best, first = judged.evidence[judged.best], judged.prepared.parts[judged.best].part
         is_column = first.name == first.own

@@ -68,7 +68,7 @@ class Lexicon:
         return matches
 
     def _of_word(self, word: str) -> tuple[str, ...]:
-        """Return the concepts of a folded word, of its stem and of its beginnings. For a stop word, return those of the word only."""
+        """Return the concepts of a folded word, of its stem and of its beginnings. For a stop word, leave out its stem and beginnings."""
         concepts = [*(self._base.of_word(word) if self._base else ()), *self._words.get(word, ())]
         if word not in STOPWORDS:
             concepts += self._words.get(stem(word), ())

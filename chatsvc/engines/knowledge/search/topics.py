@@ -1,7 +1,7 @@
 """Topic model: relates a question to entries that share no word with it.
 
 "I'm on crutches" and "is there a lift" share no word and no concept, but both belong to the topic of access. `languages/topics.txt`
-gives for each stem and concept the topics in which visitors use it. The topics of a text are the sum of those of its words.
+gives for each stem and concept the topics in which visitors use it. The topics of a text are the sum of its words' topics.
 """
 
 import math
