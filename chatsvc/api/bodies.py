@@ -110,7 +110,7 @@ def _other(value: Any) -> Any:
 
 
 def respond(status: int, content: object, request_id: str, slot: Slot | None) -> web.Response:
-    """Make a JSON response. `slot` gives the three rate-limit headers (help/interface.md 7); without it, there are none."""
+    """Make a JSON response. `slot` has the values of the three rate-limit headers (help/interface.md 7). None leaves them out."""
     body = orjson.dumps(content, default=_other)  # dollars with all six fractional digits
     headers = {**_HEADERS, "X-Request-Id": request_id}
     if slot is not None:

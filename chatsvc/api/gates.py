@@ -32,7 +32,7 @@ class RequestContext:
     body: bytes = b""
 
     async def peek(self) -> Slot:
-        """Return the values of the rate-limit headers (help/interface.md 7) for a request that took no slot."""
+        """Return the values of the rate-limit headers (help/interface.md 7) for a request that the rate limit has not counted."""
         now = self.services.clock()
         try:
             return await self.limiter.take(self.key_id, now, self.account_id, 0)
@@ -93,7 +93,7 @@ GATES: tuple[Gate, ...] = (check_key, check_plan, take_slot)
 
 
 async def pass_gates(context: RequestContext) -> None:
-    """Pass all gates. Pass them again if another process has changed the account, which the gates read from the cache."""
+    """Pass all gates. Repeat this if the cached account was out of date, because another process had changed it."""
     while True:
         refusal: ProblemError | None = None
         try:

@@ -45,27 +45,27 @@ def _listed(page: Listing[T], shape: Callable[[T], Json]) -> Json:
 
 
 async def list_chatbots(context: RequestContext) -> Json:
-    """GET /chatbots (help/interface.md 5.1)."""
+    """Answer GET /chatbots (help/interface.md 5.1)."""
     query, state = context.request.query, await context.services.account_cache.counted(context.state)
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     return _listed(bots.page(context.services, state, limit, query.get("cursor")), shapes.chatbot)
 
 
 async def get_chatbot(context: RequestContext) -> Json:
-    """GET /chatbots/{id} (help/interface.md 5.2)."""
+    """Answer GET /chatbots/{id} (help/interface.md 5.2)."""
     state = await context.services.account_cache.counted(context.state)
     return {"data": shapes.chatbot(bots.find(state, context.request.match_info["id"]))}
 
 
 async def send_message(context: RequestContext) -> Json:
-    """POST /messages (help/interface.md 5.3)."""
+    """Answer POST /messages (help/interface.md 5.3)."""
     message = bodies.parse_message(context.body)
     key = bodies.idempotency_key(context.request)
     return {"data": shapes.exchange(await messages.send(context.services, context.state, message, idempotency_key=key))}
 
 
 async def list_conversations(context: RequestContext) -> Json:
-    """GET /conversations (help/interface.md 5.4)."""
+    """Answer GET /conversations (help/interface.md 5.4)."""
     query = context.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     filters = {name: query.get(name) for name in ("chatbot_id", "channel")}
@@ -74,14 +74,14 @@ async def list_conversations(context: RequestContext) -> Json:
 
 
 async def get_conversation(context: RequestContext) -> Json:
-    """GET /conversations/{id} (help/interface.md 5.5)."""
+    """Answer GET /conversations/{id} (help/interface.md 5.5)."""
     limit = bodies.integer(context.request.query.get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
     thread = await conversations.find(context.services, context.state, context.request.match_info["id"], limit)
     return {"data": shapes.conversation_detail(thread.conversation, thread.messages)}
 
 
 async def get_analytics(context: RequestContext) -> Json:
-    """GET /analytics (help/interface.md 5.6)."""
+    """Answer GET /analytics (help/interface.md 5.6)."""
     state = await context.services.account_cache.counted(context.state)
     days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
     return {"data": shapes.analytics(await analytics.summary(context.services, state, days))}
@@ -106,7 +106,7 @@ def unknown_endpoint(request: web.Request) -> ProblemError:
 
 
 class Interface:
-    """Front end that answers the requests below API_ROOT. After `stopping` is set, no new connections are accepted."""
+    """Front end that answers the requests below API_ROOT. `stopping` is true once the service is stopping."""
 
     def __init__(self, services: Services, limiter: RateLimiter) -> None:
         self._services = services

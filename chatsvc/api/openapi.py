@@ -48,7 +48,7 @@ def _document() -> dict[str, Any]:
 
 
 def _completed(node: Any) -> Any:
-    """Complete the schemas of strings with known values and of objects, in every part of the document."""
+    """Complete the schemas in a part of the document. Strings get their known values, objects the list of their required properties."""
     if isinstance(node, list):
         return [_completed(inner) for inner in node]
     if not isinstance(node, dict):
@@ -68,7 +68,7 @@ def _words(words: Any, description: str) -> dict[str, Any]:
 
 
 def _responses(source: dict[str, Any], answer: str, errors: list[str]) -> dict[str, Any]:
-    """Return the responses of an operation: its successful one, and the errors that it may return, by status."""
+    """Return the responses of an operation by status. They are the successful response and the errors that it may return."""
     responses = {"200": _response("Done.", _schema(answer), source["headers"])}
     codes: dict[int, list[str]] = {}
     for code in (*source["gates"], *errors):

@@ -24,7 +24,7 @@ METHODS = ["GET", "HEAD"]
 
 
 class Outside:
-    """Front end that answers every request that no other front end answers."""
+    """Front end of the public pages. Without the dashboard, it also answers the paths that belong to no other front end."""
 
     def __init__(self, services: Services, interface: Interface) -> None:
         self._services = services
@@ -73,7 +73,7 @@ class Outside:
         raise web.HTTPNotFound
 
     async def _calendar(self, request: web.Request) -> web.Response:
-        """Answer with a bot's appointments for a calendar program, or with 404 if the token is unknown."""
+        """Answer a calendar program with a bot's appointments, or with 404 if the token is unknown."""
         feed = await calendar.feed(self._services, request.match_info["token"])
         if feed is None:
             raise web.HTTPNotFound

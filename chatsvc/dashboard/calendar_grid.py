@@ -15,9 +15,9 @@ _USUAL = (8 * 60, 19 * 60)  # shown of a day on which the business is always ope
 
 
 class Block(NamedTuple):
-    """An appointment with its local times. `first` is its first row since midnight, `behind` the row after its last one.
+    """An appointment with its local begin and end. Counted from midnight, `first` is its first row, `behind` the row after its last row.
 
-    `is_over` is true if it overlaps with more appointments than the bot accepts at the same time.
+    `is_over` is true if, during this appointment, the bot has more appointments at the same time than it accepts.
     """
 
     item: InboxItem
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 class CalendarCell(NamedTuple):
-    """A cell of the table. It shows an appointment over several rows, or a free time, which may be outside the opening hours."""
+    """A cell of a calendar. It shows the appointment of `block` over `rows` rows, or a free time. `is_open` is true in opening hours."""
 
     begin: datetime
     rows: int = 1
@@ -38,7 +38,7 @@ class CalendarCell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A day, or a person on a day. Appointments at the same time are in different lanes, which are shown beside each other."""
+    """A column of a calendar, for a day or for one person on a day. Overlapping appointments are in separate lanes, side by side."""
 
     day: date
     person: str
@@ -47,14 +47,14 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table. `clock` is the time of day if an hour begins in this row, otherwise None."""
+    """A row of a calendar. `clock` is the time of day if an hour begins in this row, otherwise None."""
 
     clock: str | None
     cells: list[CalendarCell]
 
 
 class Grid(NamedTuple):
-    """A calendar as a table. `per_hour` is the number of rows for an hour. `over` contains the appointments with `is_over`."""
+    """A calendar as a table. `per_hour` is the number of rows for an hour. `over` are the blocks whose `is_over` is true."""
 
     columns: list[Column]
     rows: list[Row]
@@ -69,7 +69,7 @@ def lay_out(
     zone: ZoneInfo,
     person_of: Callable[[InboxItem], str] | None,
 ) -> Grid:
-    """Lay out appointments. `person_of` returns the column of an appointment on a single day; if it is None, each day is a column."""
+    """Lay out appointments in a calendar with a column for each day. With `person_of`, each person that it returns has one on each day."""
     known = {bot.id: bot for bot in bots}
     starts = [(item, datetime.fromtimestamp(item.appointment.begins_at / 1000, zone)) for item in items if item.appointment]
     is_exact = any(bot.appointment_minutes % 30 for bot in known.values()) or any(start.minute % 30 for _, start in starts)
@@ -93,7 +93,7 @@ def lay_out(
 
 
 def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[datetime], step: int) -> Block:
-    """Make the block of an appointment. `starts` are the beginnings of all appointments of its bot."""
+    """Make the block of an appointment. `starts` are the beginnings of all appointments of the same bot, `step` the minutes of a row."""
     minutes = bot.appointment_minutes if bot else 30
     # Instants, since clocks may be set back meanwhile.
     instant, length_s = begin.timestamp(), minutes * 60
@@ -106,7 +106,7 @@ def _block(item: InboxItem, bot: Bot | None, begin: datetime, starts: Sequence[d
 
 
 def _open(day: date, bots: Iterable[Bot], zone: ZoneInfo) -> list[tuple[int, int]]:
-    """Return the spans in which a bot is open on a day, in minutes since midnight. A bot without hours is always open."""
+    """Return the spans (in minutes since midnight) in which any of the bots is open on a day. A bot without hours is always open."""
     spans = []
     for bot in bots:
         try:

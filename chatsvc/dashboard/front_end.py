@@ -31,7 +31,7 @@ _GONE = 499  # for the log: nobody reads the answer
 
 
 class Dashboard:
-    """Front end that answers every path of no other front end."""
+    """Front end of the pages for operators. It also answers the paths that belong to no other front end."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -152,7 +152,7 @@ class Dashboard:
 
 
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response:
-    """Answer a request, and cancel the work if the browser disconnects. A change that has begun is completed (administration.py)."""
+    """Await `work`, and cancel it if the browser disconnects. An operation that changes data is completed all the same."""
     task: asyncio.Future[Response] = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
@@ -166,7 +166,7 @@ async def _while_connected(request: Request, work: Awaitable[Response]) -> Respo
 
 
 def _sign_in_path(page: Page) -> str | None:
-    """Return the sign-in page that must be passed first, or None if the session suffices for the route."""
+    """Return the path to redirect to, such as the sign-in page, or None if the session suffices for the page."""
     access = page.access
     if access is Access.PUBLIC:
         return None

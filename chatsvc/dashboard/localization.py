@@ -1,6 +1,6 @@
-"""Texts of pages, from `translations/`, and the numbers, amounts, dates and times in them as each language writes them.
+"""Texts of pages, from `translations/`. Also numbers, amounts, dates and times as each language writes them.
 
-The preferred language and the name of a browser are read from its headers.
+The module also finds the preferred language and the name of a browser in the headers of a request.
 """
 
 import re
@@ -20,7 +20,7 @@ _CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def text(language: str, key: str, /, **values: object) -> str:
-    """Return a text with its placeholders filled in. `count` chooses between singular and plural. Raise KeyError if it is unknown."""
+    """Return the text of `key` with its placeholders filled in. `count` chooses singular or plural. Raise KeyError for an unknown key."""
     template = translations.template(language, key, values.get("count"))
     if not values and "{" not in template:
         return template  # most texts: a page has hundreds
@@ -28,20 +28,20 @@ def text(language: str, key: str, /, **values: object) -> str:
 
 
 def choices(language: str, section: str, value: str = "") -> list[tuple[str, str]]:
-    """Return codes and names of a section ("countries", "languages") for a field. `value` is included even without a name."""
+    """Return the (code, name) pairs of a section, such as "countries", for a form field. `value` is included even if it has no name."""
     named = _by_name(language, section)
     return named if not value or value in translations.section(section) else [*named, (value, value)]
 
 
 @lru_cache
 def _by_name(language: str, section: str) -> list[tuple[str, str]]:
-    """Return the codes of a section with their names, sorted by name. Languages of the pages come first."""
+    """Return the codes of a section with their names, sorted by name. The languages of the dashboard come first."""
     names = [(code, translations.template(language, f"{section}.{code}")) for code in translations.section(section)]
     return sorted(names, key=lambda pair: (pair[0] not in LANGUAGES, fold(pair[1])))
 
 
 def name_of(language: str, section: str, code: str) -> str:
-    """Return the name of a code of a section, or the code itself if it has no name."""
+    """Return the translated name of a code, such as a country's. Return the code itself if its section of the texts has no name for it."""
     key = f"{section}.{code.replace('.', '_')}"
     return translations.template(language, key) if translations.has(key) else code
 

@@ -1,6 +1,6 @@
 """Context of one request to a page: operator, account and language, and the responses that a page makes.
 
-A view is a template with its values. A form is a handler; if it is refused, it shows a view again with the typed values.
+A view is a template with its values. A form is a handler of typed values; if they are refused, it shows a view again with them.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 
 class Access(IntEnum):
-    """Least access that a page requires. From READER on, it is the role in the account of the page (see Role).
+    """Least access that a page requires. READER and the values above it are roles in the account of the page (see Role).
 
-    WAITING is a session that waits for the second factor. SIGNED_IN is any complete session.
+    PUBLIC needs no session, WAITING a session that still lacks the second factor, and SIGNED_IN any complete session.
     """
 
     PUBLIC = -2
@@ -84,7 +84,7 @@ MenuLinks = list[dict[str, str | bool]]
 
 
 def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: Callable[[Access], bool], **params: str) -> MenuLinks:
-    """Return the links that the operator may see: path, text, group. `is_current` marks the longest path that is a prefix of `path`."""
+    """Return the links of a menu that the operator may see. `is_current` marks the link of the page `path` or of the next page above it."""
     visible = [(template.format(**params), text, group) for template, text, least, group in entries if may_see(least)]
     above = [target for target, _, _ in visible if path == target or (target != "/" and path.startswith(target + "/"))]
     current = max(above, key=len, default=None)
@@ -92,11 +92,11 @@ def links(entries: Iterable[tuple[str, str, Access, str]], path: str, may_see: C
 
 
 class Page:
-    """Context of one request.
+    """Context of one request to a page.
 
-    `account_id` is the account of the page. This is the account of the record in the path, otherwise the one that the form was made
-    for, otherwise the one chosen in the session. `has_record` is true if the path names a record. `is_signed_in` is true if the session
-    is complete. Without a session, the attributes `operator` and `session` do not exist.
+    `account_id` is the account of the page. This is the account of the record in the path, otherwise the account for which
+    the form was made, otherwise the account chosen in the session. `has_record` is true if the path names a record. `is_signed_in` is true
+    if the session is complete. Without a session, the attributes `operator` and `session` do not exist.
     """
 
     operator: Operator
@@ -133,7 +133,7 @@ class Page:
 
     @property
     def role(self) -> Role | None:
-        """The operator's role in the account of the page. Without an account, only an administrator has one."""
+        """The operator's role in the account of the page. Without an account, it is ADMINISTRATOR for an administrator, otherwise None."""
         if self.account_id is None:
             return Role.ADMINISTRATOR if self.is_signed_in and self.operator.admin else None
         return self.caller.scope.role(self.account_id)
@@ -146,7 +146,7 @@ class Page:
         return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
 
     def may(self, operation: str, *arguments: str) -> bool:
-        """Report whether the role allows an operation with just these arguments. Templates use it to show or hide a button."""
+        """Report whether the role allows an operation with arguments of these names. Templates use it to show or hide a button."""
         least = administration.OPERATIONS[operation].least_role(dict.fromkeys(arguments, ""))
         return least is None or (self.role is not None and self.role >= least)
 
@@ -173,7 +173,7 @@ class Page:
         return bot
 
     async def listed(self, operation: str, /, **filters: Any) -> ResultPage[Any]:
-        """Perform an operation that returns a list. If it refuses the URL's filters, show the refusal above an empty list."""
+        """Perform an operation that returns a list. If it refuses the URL's filters, return an empty list; the page then shows why."""
         try:
             return await self.perform(operation, **filters)  # type: ignore[no-any-return]
         except Refused as fault:
@@ -188,9 +188,9 @@ class Page:
         return ResultPage(list(items[start : start + size]), str(start + size) if start + size < len(items) else None)
 
     async def form(self, limits: FormLimits | None = None) -> Fields:
-        """Read the submitted form once. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken.
+        """Return the fields of the submitted form, which is read only once. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken.
 
-        Raise `account_not_found` if the form was made for another account than the account of the record in the path.
+        Raise `account_not_found` if the form was made for an account that does not own the record in the path.
         """
         if self.fields is None:
             limits = (limits or FormLimits()) if self.is_signed_in else UNKNOWN_SENDER
@@ -203,7 +203,7 @@ class Page:
         return self.fields
 
     def require_confirmation(self, operation: str, fields: Fields) -> None:
-        """Raise `confirmation_needed` if the form lacks the field `yes`, unless the operator may not perform the operation anyway."""
+        """Raise `confirmation_needed` if the form lacks the field `yes`. Do nothing if the operator's role does not allow the operation."""
         if self.may(operation) and "yes" not in fields:
             raise refusals.confirmation_needed()
 
@@ -211,14 +211,14 @@ class Page:
         return localization.text(self.language, key, **values)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
-        """Return a path with query parameters. Without `path`, return the present URL with these parameters changed, or removed if None."""
+        """Return a path with query parameters. Without `path`, change the parameters of the present URL; None removes a parameter."""
         if path is not None:
             return with_query(path, changes)
         present = {name: value for name, value in self.query.items() if name not in ("done", "account")}
         return with_query(self.path, {**present, **changes})
 
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> Response:
-        """Render a template with the variables of every page: `page`, `t` and the formats. `more` are additional header fields."""
+        """Render a template with `values` and the variables of every page, such as `page` and `t`. `more` are additional header fields."""
         if (fault := self._refused_filters) is not None and status == 200:
             self.faults, status = faults_of(self.language, fault), 422
             values["fault"] = sentence(self.language, fault)
@@ -229,7 +229,7 @@ class Page:
         return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"')])
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> Response:
-        """Render the error page of a status. `detail` replaces the default sentence of the status."""
+        """Render the error page of an HTTP status. `detail` replaces the default sentence of the status."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
         return self.render("error.html", status=status, more=more, title=title, sentence=text)
 
@@ -266,7 +266,7 @@ class Page:
         }
 
     def _ago(self, instant: int) -> str:
-        """Write how long ago something was: minutes, hours of the same day, yesterday, the weekday, then the date."""
+        """Write how long ago an instant was: in minutes, in hours, as yesterday, as a weekday, or as a date after a week."""
         now, zone = self.services.clock(), self.timezone
         days, minutes = localization.days_ago(instant, now, zone), max(0, now - instant) // MINUTE_MS
         if minutes < 1:
@@ -305,15 +305,15 @@ class Page:
         return responses.redirect(with_query(local(path), {"done": done}))
 
     def begin_form(self, path: str, is_refused: bool | None = None) -> None:
-        """Begin a form. A refused one shows its fields' faults. By default, it is the form whose path is the request's."""
+        """Begin a form of a template. The refused form shows its faults. By default, this is the form whose `path` the request has."""
         self._is_refused_form = path.partition("?")[0] == self.path if is_refused is None else is_refused
 
     def fault_of(self, name: str) -> str | None:
-        """Return the fault of a field in the form that was begun last, or None."""
+        """Return the fault of the field `name` in the form for which `begin_form` was called last, or None."""
         return self.faults.get(name) if self._is_refused_form else None
 
     def take_focus(self) -> bool:
-        """Return True at the first call for a page, then False. Only the first field with a fault thus gets the focus."""
+        """Return True at the first call for a page, and False later. Fields with a fault call it, so that only the first gets the focus."""
         is_first, self._has_focus = not self._has_focus, True
         return is_first
 
@@ -328,13 +328,13 @@ class Page:
         return put_cookie(responses.redirect(LOGIN_PATH), self._public_url, responses.SESSION_COOKIE, "", 0)
 
     async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> Response:
-        """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
+        """Redirect to a page that shows secrets only once. `secrets` maps labels to secrets. `back` is the path of the link to continue."""
         content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
         sealed = await sessions.seal_to_show(self.services, self.session.id, content)
         return put_cookie(responses.redirect(SHOWN_PATH), self._public_url, _SHOWN_COOKIE, sealed, sessions.SHOWN_ONCE_MS // 1000)
 
     async def show_secrets(self) -> Response:
-        """Show the secrets of the preceding form, and delete their cookie from the browser."""
+        """Show the secrets that `show_once` stored in a cookie, and delete the cookie. The status is 410 if they were shown already."""
         sealed = self.request.cookies.get(responses.cookie_name(self._public_url, _SHOWN_COOKIE), "")
         content = await sessions.take_to_show(self.services, self.session.id, sealed)
         shown = self.render("shown.html", **content) if content else self.render("shown_gone.html", status=410)
@@ -368,7 +368,7 @@ Submit = Callable[[Page, Fields], Awaitable[Response]]
 
 
 class View:
-    """A page, made of a template and its values. `values` is a function of the page and of the fields of a form that is shown again."""
+    """A page, made of a template and its values. `values` returns them for the page and, if a form is shown again, its typed fields."""
 
     def __init__(self, template: str, values: Values, codes: Container[str] = ()) -> None:
         self.template = template
@@ -381,8 +381,8 @@ class View:
     async def refuse(self, page: Page, refusal: Refused, typed: Fields, **more: Any) -> Response:
         """Show the page again with a refusal and the typed values. Re-raise refusals about a permission or a missing record.
 
-        If somebody else has changed the values meanwhile, the form contains their new version. Sending it again then overwrites
-        them.
+        If somebody else has changed the values meanwhile, the form gets the new version of the values. Sending the form again
+        then overwrites that change.
         """
         status = 422 if refusal.code in self._codes else status_of(refusal)
         if status not in (409, 422, 429):
@@ -393,12 +393,12 @@ class View:
 
 
 def view(template: str, codes: Container[str] = ()) -> Callable[[Values], View]:
-    """Make a view of the function that returns its values. Refusals in `codes` are shown in it although they are about a missing record."""
+    """Return a decorator that makes a view of the function for its values. The view also shows refusals with one of `codes`."""
     return lambda values: View(template, values, codes)
 
 
 def form(shown: View | None = None) -> Callable[[Submit], Handler]:
-    """Make a handler of a function of the submitted fields. A refusal is shown in the view `shown`, or on an error page if it is None."""
+    """Return a decorator that makes a handler of a function of the submitted fields. The view `shown`, or an error page, shows refusals."""
 
     def handler_of(submit: Submit) -> Handler:
         async def handle(page: Page) -> Response:
@@ -416,9 +416,9 @@ def form(shown: View | None = None) -> Callable[[Submit], Handler]:
 
 
 def act(operation: str, *records: str, to: str, done: str | None = None, shown: View | None = None, confirm: bool = False) -> Handler:
-    """Make a handler that performs an operation on the records in the path.
+    """Make a handler that performs an operation and then redirects to the path `to`.
 
-    Then it redirects to the path `to`, whose placeholders are the parameters of the path and `result`, the value of the operation.
+    `records` names the path's parameters that the operation gets. `to` has placeholders for these, and `result` for the operation's result.
     """
 
     @form(shown)

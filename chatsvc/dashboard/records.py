@@ -56,7 +56,7 @@ async def change(page: Page, fields: Fields) -> None:
 
 
 async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxItem] = ()) -> dict[str, Any]:
-    """Return the values that the templates of records need. `items` are the records to decide on, `typed` the fields of a refused form."""
+    """Return the values that the templates of records need. `items` are the records shown, `typed` the fields of a refused form."""
     may_edit, bots = page.account_id is not None and page.may("request.set"), await bots_of(page)
     return {
         "bots": bots,
@@ -73,7 +73,7 @@ async def values(page: Page, typed: Fields = NO_FIELDS, items: Sequence[InboxIte
 
 
 async def reply_of(page: Page, bot: Bot, *roles: str) -> tuple[Sequence[ShownMessage], int | None]:
-    """Return messages around the one in the URL, and its index, which is None if it has none of `roles`. Raise Refused."""
+    """Return the messages around the URL's message, and its index, or None if its role is not in `roles`. Raise Refused if not found."""
     conversation, message = page.query.get("conversation", ""), page.query["message"]
     shown: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
     if shown.view.conversation.chatbot_id != bot.id:

@@ -102,7 +102,7 @@ def load() -> None:
 
 
 def _without_rules(text: str) -> str:
-    """Return a plain text. Rules below table headings are removed, and the cells of a row are separated by "·"."""
+    """Return a text with its Markdown tables as plain lines. Remove rules below headings, and separate the cells of a row by "·"."""
     rows = (row for row in text.split("\n") if not ("|" in row and TABLE_RULE.fullmatch(row)))
     return "\n".join(" · ".join(map(str.strip, row.strip("| \t\r").split("|"))) if "|" in row else row for row in rows)
 
@@ -119,7 +119,7 @@ def redirect(location: str) -> Response:
 
 
 def fault(status: int, language: str, request_id: str = "") -> Response:
-    """Make an error page for a request whose session is unknown."""
+    """Make the error page of an HTTP status for a request whose session is unknown."""
     body = environment().get_template("fault.html").render(
         language=language,
         t=lambda key, **values: localization.text(language, key, **values),
@@ -132,7 +132,7 @@ def fault(status: int, language: str, request_id: str = "") -> Response:
 
 
 def local(path: str | None, otherwise: str = "/") -> str:
-    """Return `path` if it belongs to this service, otherwise `otherwise`, so that no redirect leads to another host."""
+    """Return `path` if it is a path of this service, otherwise the path `otherwise`. Thus no redirect leads to another host."""
     return path if path is not None and len(path) <= 2000 and _LOCAL.fullmatch(path) else otherwise
 
 
@@ -144,7 +144,7 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
 
 
 def cookie_name(public_url: str, base: str = SESSION_COOKIE) -> str:
-    """Return the full name of a cookie. Over https it has the prefix with which browsers accept secure cookies of this host alone."""
+    """Return the full name of a cookie. Over https it begins with `__Host-`, so that browsers send it securely and to this host alone."""
     return f"__Host-{base}" if public_url.startswith("https://") else base
 
 

@@ -23,7 +23,7 @@ from chatsvc.dashboard.pages import (
 
 
 class Route(NamedTuple):
-    """A route. A parameter that names a record (such as `{bot}`) determines the account. Outside the operator's scope, the page is 404.
+    """A path template with its handlers. A record in the path, such as `{bot}`, determines the account. Outside the scope, it is 404.
 
     `access` is the least access to see the page. The operation of a form has its own check, whose refusal is recorded in the audit log.
     """

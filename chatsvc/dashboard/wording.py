@@ -66,7 +66,7 @@ def faults_of(language: str, refusal: Refused) -> dict[str, str]:
 
 
 def _field(path: str) -> str:
-    """Return the form field of a value's path: `name_1` for `forms.quote.fields.1.name`, `tr` for `texts.bye.tr`."""
+    """Return the name of the form field for a setting's path: `name_1` for `forms.quote.fields.1.name`, `tr` for `texts.bye.tr`."""
     first, *rest = path.split(".")
     if first == "forms":
         row = re.search(r"\.(\d+)(?:\.([a-z_]+(?:\.[a-z_]+)*))?", path)
@@ -88,7 +88,7 @@ def sentence(language: str, refusal: Refused) -> str:
 
 
 def fault_line(language: str, fault: Any, file: str = "") -> str:
-    """Return one line about a fault of a file, an entry or a setting, with its place. Return a text unchanged."""
+    """Return one line about a fault in a file, an entry or a setting, with its position. Return a fault that is a text unchanged."""
     if not isinstance(fault, dict):
         return str(fault)
     if fault.keys() == {"code", "facts"}:
@@ -104,7 +104,7 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
 
 
 def _path(language: str, path: str) -> str:
-    """Return the name of a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`. Indexes are shown from 1."""
+    """Write the path of a setting for readers, such as `Closed days › 1` for `closed.0`. Indexes are shown from 1."""
     first, *rest = path.split(".")
     return " › ".join([localization.name_of(language, "fields", first), *(str(int(part) + 1) if part.isdigit() else part for part in rest)])
 
@@ -126,7 +126,7 @@ def finding(language: str, finding: Finding) -> dict[str, Any]:
 
 
 def _fact(language: str, name: str, value: object) -> object:
-    """Return a fact as text. A size gets its unit, and counts get their purposes. Other numbers get no separators, as they may be ports."""
+    """Return a fact of a finding as text. Free space gets its unit, and counts get their purposes. Other numbers (ports) stay plain."""
     if name == "free" and isinstance(value, int):
         return localization.size(value, language)
     if isinstance(value, dict):
@@ -147,7 +147,7 @@ def reasons(language: str, lines: Iterable[str]) -> str:
 
 
 def _reason(language: str, line: str) -> str:
-    """Translate a reason: `a = b`, `a ~ b`, `a -> b (concept)`, `a (answer)`, `(about: topics)`. Return any other unchanged."""
+    """Translate a reason `a = b`, `a ~ b`, `a -> b (concept)`, `a (answer)` or `(about: topics)`. Return other reasons unchanged."""
     for name, separator in (("same", " = "), ("alike", " ~ "), ("means", " -> "), ("in_answer", " (answer)")):
         term, separated, rest = line.partition(separator)
         if term and separated:

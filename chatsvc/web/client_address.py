@@ -30,8 +30,8 @@ class ClientAddresses:
     def behind(self, proxy: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str]) -> str:
         """Return the rightmost forwarded address that is not a trusted proxy's. A client may have forged all addresses left of it.
 
-        Return the proxy's own address if its header fields are unusable. Do the same if both fields are present and disagree,
-        because a proxy sets one of them and may forward the other one from its client.
+        Return the proxy's own address if these header fields are unusable, or if X-Forwarded-For and Forwarded disagree.
+        A proxy sets one of the two fields, and may forward the other field as its client sent it.
         """
         given = ((x_forwarded_for, _parse), (forwarded, _parse_element))
         answers = {_rightmost(lines, self._trusted, read) for lines, read in given if lines}
@@ -41,7 +41,7 @@ class ClientAddresses:
 
 @lru_cache(maxsize=4096)
 def share_of(address: str) -> str:
-    """Return the key under which an address is counted. This is the address itself, or the /64 network of an IPv6 address."""
+    """Return the key under which the limits count an address. This is the address itself, or the /64 network of an IPv6 address."""
     parsed = _parse(address.partition("%")[0])
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed, _IPV6_SHARE), strict=False))
@@ -65,7 +65,7 @@ def _is_trusted(address: Address | None, trusted: Networks) -> bool:
 
 
 def _parse_element(text: str) -> Address | None:
-    """Parse the `for` parameter of one element of Forwarded (RFC 7239). If there are several, use the last."""
+    """Parse the `for` parameter of one element of Forwarded (RFC 7239). If the element has several, use the last."""
     for parameter in reversed(text.split(";")):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "for":

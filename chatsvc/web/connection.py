@@ -80,7 +80,7 @@ class HttpConnection(web.RequestHandler):
             self._wakes_when_ended.set()
 
     def wake_when_ended(self, waiter: asyncio.Event) -> None:
-        """Set an event of the request that is being answered once the client closes its side of the connection."""
+        """Set the event `waiter` once the client closes its side of the connection. The event is for the request that is being answered."""
         self._wakes_when_ended = waiter
         if self._has_ended:
             waiter.set()
@@ -221,7 +221,7 @@ class HttpConnection(web.RequestHandler):
         return result
 
     async def _linger(self) -> None:
-        """Close the sending direction, then wait until the client closes, or for LINGER_S seconds. TLS does this by itself."""
+        """Close the sending direction, and wait up to LINGER_S seconds until the client closes its side. TLS does this by itself."""
         if self._wire is not None and not self._has_ended and self._wire.can_write_eof():
             self._is_lingering = True
             self._wire.write_eof()

@@ -98,7 +98,7 @@ def whole_number(text: str) -> int | None:
 
 
 async def read_form(request: web.Request, limits: FormLimits) -> Fields:
-    """Read a form. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken. An upload without a file name was left empty and is omitted."""
+    """Read a form. Raise BadForm, BodyTooLarge, BodyTimeout or BodyBroken. An upload field without a chosen file is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
     if kind == MULTIPART:
         return await _read_multipart(chunks(request, limits.size, limits.timeout_s), options.get("boundary", ""), limits)
@@ -158,12 +158,12 @@ def _content(part: multipart.MultipartSegment) -> Upload:
 
 
 def version_of(values: Mapping[str, object]) -> str:
-    """Return one text with a digest of each value. It is the hidden field `version` of a form."""
+    """Return one text with a digest of each of a form's values. The form sends it back in its hidden field `version`."""
     return ",".join(f"{name}:{_digest(value)}" for name, value in values.items())
 
 
 def check_version(version: str, current: Mapping[str, object], typed: Mapping[str, object]) -> None:
-    """Raise `fields_changed`, with the current texts, if somebody has changed typed fields since the form was shown.
+    """Raise `fields_changed`, with the current texts, if somebody else has changed the typed fields since the form was shown.
 
     There is no conflict if the typed value equals the current one, or if the form has no version.
     """

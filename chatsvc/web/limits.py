@@ -84,7 +84,7 @@ class ConnectionLimits:
         self._idle[connection] = asyncio.get_running_loop().time()
 
     def may_keep(self, connection: HttpConnection) -> bool:
-        """Report whether a connection may stay open after its response. It may if it has room of its own or no other one waits for it."""
+        """Report whether a connection may stay open after its response: it has room, and no other connection needs its place."""
         if connection not in self._counted:
             return self._has_room(connection.share)
         is_full = len(self._counted) >= self._connections
@@ -92,14 +92,14 @@ class ConnectionLimits:
         return not any(self._first_asking(share) for share in wanting)
 
     def take_request(self, share: str) -> bool:
-        """Count a request that a trusted proxy forwards. Return False without counting it if its client's address has too many."""
+        """Count a request that a trusted proxy forwards for a client. Return False instead if the client's address is at its limit."""
         if self._shares[share] >= self._per_address:
             return False
         self._shares[share] += 1
         return True
 
     def release_request(self, share: str | None) -> None:
-        """Stop counting a forwarded request, or a connection."""
+        """Stop counting a forwarded request, or a connection, of an address."""
         self._shares[share] -= 1
         if not self._shares[share]:
             del self._shares[share]
@@ -114,7 +114,7 @@ class ConnectionLimits:
             self._admit_next(connection.share)
 
     def _admit_next(self, share: str | None) -> None:
-        """Begin to read a waiting connection for which there is room now. Prefer one of the same share."""
+        """Begin to read a waiting connection for which there is room now. Prefer a connection of the address `share`."""
         for candidate in [share, *self._waiting]:
             if candidate in self._waiting and self._has_room(candidate):
                 connection = self._first_asking(candidate) or next(iter(self._waiting[candidate]))
@@ -124,11 +124,11 @@ class ConnectionLimits:
                 return
 
     def _first_asking(self, share: str | None) -> HttpConnection | None:
-        """Return the longest-waiting connection of a share that has sent something, or None."""
+        """Return the connection of the address `share` that waits longest and has sent something, or None."""
         return next((connection for connection in islice(self._waiting[share], LOOKED_AT) if connection.has_arrived()), None)
 
     def _stop_waiting(self, connection: HttpConnection) -> bool:
-        """Remove a connection from the waiting ones. Return whether it was among them."""
+        """Remove a connection from the waiting connections. Return whether it was one of them."""
         crowd = self._waiting.get(connection.share, {})
         timer = crowd.pop(connection, None)
         if not crowd:
@@ -138,7 +138,7 @@ class ConnectionLimits:
         return timer is not None
 
     def _look_for_idle(self) -> None:
-        """For each share with waiting connections, close the longest-idle connection that would make room. Repeat this while some wait."""
+        """For each address with waiting connections, close the longest-idle connection that makes room. Repeat this while some wait."""
         self._is_looking = bool(self._waiting)
         if not self._waiting:
             return

@@ -1,4 +1,4 @@
-"""All listeners of the service, opened and closed together, with the renewal of their certificate. One of them redirects plain HTTP."""
+"""All listeners of the service, opened and closed together, with the renewal of their certificate. One listener redirects plain HTTP."""
 
 import asyncio
 import errno
@@ -35,7 +35,7 @@ CERTIFICATE_RETRY_S = 60.0
 
 
 class Listeners:
-    """Listeners of the service. They are opened as the last part and closed as the first; `finish` follows when requests are answered.
+    """Listeners of the service, which opens them last and closes them first. Later, `finish` closes the connections that are still open.
 
     `port` and `http_port` are the ports that were bound, or 0 if there is none.
     """
@@ -114,7 +114,7 @@ class Listeners:
         return bound
 
     def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:
-        """Return the TLS context and the coroutine function that renews its certificate. Both are None without TLS."""
+        """Return the TLS context and the coroutine function that renews its certificate. Return (None, None) without TLS."""
         settings = self._settings
         if settings.tls:
             server_tls = ServerTls()
@@ -187,7 +187,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def redirecting(public_url: str, tokens: Mapping[str, str]) -> web.Application:
-    """Return an application that redirects to `public_url`. `tokens` maps the token of each pending challenge to its response."""
+    """Return an application that redirects to `public_url` and answers ACME challenges. `tokens` maps their tokens to the answers."""
 
     async def challenge(request: web.Request) -> web.Response:
         authorization = tokens.get(request.match_info["token"])

@@ -22,7 +22,7 @@ API_PREFIX = "/api/v2"  # left out of the names of routes
 def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
     """Return the middleware that counts each request, and logs it if `log.access` is set.
 
-    Routes are named by their template, never by their path. Requests of mounted applications do not pass the middlewares in `own`.
+    Routes are named by their template, never by their path. `own` are middlewares for the requests that no mounted application answers.
     """
 
     @web.middleware
@@ -50,7 +50,7 @@ def observe(services: Services, own: Sequence[Middleware]) -> Middleware:
 
 
 def word_faults(refuse: Callable[[HttpFault, web.Request], web.StreamResponse]) -> Middleware:
-    """Return a middleware that answers each fault with `refuse`. An unexpected exception is logged with its traceback."""
+    """Return a middleware that answers each fault with the response of `refuse`. An unexpected exception is logged with its traceback."""
 
     @web.middleware
     async def wording(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -112,14 +112,14 @@ class RequestInfo:
         self._connection.wake_when_ended(waiter)
 
     def count(self, share: str) -> None:
-        """Count a request that a trusted proxy forwards for an address. If the address has too many, set `refusal`."""
+        """Count a request that a trusted proxy forwards for an address. If the address has too many requests, set `refusal`."""
         if self._limits.take_request(share):
             self._share = share
         else:
             self.refusal = TooManyRequests()
 
     def count_body(self, size: int) -> None:
-        """Count the bytes of the body in memory. Raise BodiesOverload if unknown senders exceed the limit."""
+        """Count `size` bytes of the body as held in memory. Raise BodiesOverload if the bodies of unknown senders exceed the limit."""
         if not self._is_counted or size <= self._body_bytes:
             return
         if self._limits.body_bytes + size - self._body_bytes > limits.MOST_BODIES:
@@ -155,7 +155,7 @@ def leaves_connection(request: web.BaseRequest, response: web.StreamResponse) ->
 
 
 def is_same_origin(request: web.BaseRequest, public_url: str) -> bool:
-    """Report whether a page of this service sent a form. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
+    """Report whether a page of this service sent a form. Use Origin if Sec-Fetch-Site is missing, as over plain http on a LAN."""
     sites = request.headers.getall("Sec-Fetch-Site", [])
     if sites:
         return len(sites) == 1 and sites[0] in ("same-origin", "none")

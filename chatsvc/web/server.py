@@ -1,4 +1,4 @@
-"""HTTP server of one application. It has the state that its connections share, and closes them."""
+"""HTTP server of one application. It has the state that its connections share, and closes these connections."""
 
 import asyncio
 import logging
@@ -101,7 +101,7 @@ class HttpServer:
             log.error("cannot accept connections: too many files are open")
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request by the application. Every request passes this method first."""
+        """Pass a request to the application and return its response. Every request passes this method first."""
         connection = request.protocol
         if not isinstance(connection, HttpConnection):
             raise TypeError("a request came on a connection of another kind")

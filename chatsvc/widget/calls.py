@@ -1,6 +1,6 @@
 """Calls of the widget's frame: send a message, read new messages, rate a reply.
 
-A call identifies its visitor with `Authorization: Visitor TOKEN`. Before it has received a token, it sends `Authorization: First KEY`,
+A call identifies its visitor with `Authorization: Visitor TOKEN`. Before the frame has a token, a call sends `Authorization: First KEY`,
 where KEY is the Idempotency-Key of the first message. The header `Chatsvc-Site` names the site.
 """
 
@@ -60,7 +60,7 @@ async def send(visits: WebVisits, widget: Widget, request: Request) -> Response:
 async def read(visits: WebVisits, widget: Widget, request: Request) -> Response:
     """Answer GET messages with the messages after the message `after`. With `wait` the response is delayed until there is something new.
 
-    With `before`, only earlier messages are returned: the pages of a long conversation, newest first. `known` is the state that the frame
+    With `before`, return only messages before that message, to read a long conversation page by page. `known` is the state that the frame
     shows, such as `operator-1` while an operator is typing.
     """
     _site(widget, request)
@@ -164,7 +164,7 @@ def _message(widget: Widget, message: Message, page: str | None) -> dict[str, ob
 
 
 def shown_spans(spans: list[Span]) -> list[object]:
-    """Return spans for the frame's script. A plain span is its text, any other is a list `[text, tags, address]`."""
+    """Return spans of text as JSON values for the frame's script. A plain span is its text, another span a list `[text, tags, address]`."""
     tags = [(span, [tag for tag, is_so in (("b", span.bold), ("i", span.italic), ("code", span.code)) if is_so]) for span in spans]
     return [[span.text, names, span.link] if names or span.link else span.text for span, names in tags]
 

@@ -74,7 +74,7 @@ def _compact(script: str) -> str:
 
 
 async def look(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /widget/BOT/look.js with the appearance of the launcher, for pages of the channel's sites alone.
+    """Answer GET /widget/BOT/look.js with the appearance of the launcher. It is null unless a site of the channel embeds it.
 
     The owner's settings have priority over the attributes in the page, so that changes take effect without a change of the page.
     """
@@ -98,7 +98,7 @@ async def look(visits: WebVisits, widget: Widget, request: Request) -> Response:
 
 
 async def frame(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /widget/BOT with the frame, for pages of the channel's sites alone."""
+    """Answer GET /widget/BOT with the frame. Only the sites of the channel may embed it."""
     site = _embedding_site(request)
     language = language_of(request, widget)
     destination = request.headers.get("Sec-Fetch-Dest")
@@ -212,7 +212,7 @@ def _response(status: int, page: str, policy: str, referrer: str) -> Response:
 
 
 async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer GET /chat/BOT/mails/TOKEN with a page that has a button. Mail programs that open links automatically thus change nothing."""
+    """Answer GET /chat/BOT/mails/TOKEN with a page that has a button to stop mails. A program that only opens the link changes nothing."""
     del visits
     _digest(widget, request)
     words = texts(request, widget)
@@ -220,7 +220,7 @@ async def ask_to_stop_mails(visits: WebVisits, widget: Widget, request: Request)
 
 
 async def stop_mails(visits: WebVisits, widget: Widget, request: Request) -> Response:
-    """Answer POST /chat/BOT/mails/TOKEN, which the button and mail programs (RFC 8058) send, and stop the mails."""
+    """Answer POST /chat/BOT/mails/TOKEN: stop mails to the visitor's address. The page's button and mail programs (RFC 8058) send it."""
     await visits.stop_mails(widget, _digest(widget, request))
     return _mails_page(request, widget, texts(request, widget)["mails_stopped"], "")
 

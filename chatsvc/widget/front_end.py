@@ -85,13 +85,13 @@ class WebChannel:
         return await handler(self._visits, widget, request)
 
     def refuse(self, fault: HttpFault, request: Request) -> Response:
-        """Make the response to a request that failed."""
+        """Return the JSON error for a fault of the HTTP protocol or of a handler."""
         request[INFO].error = type(fault).__name__
         return _refusal(fault.status, "internal_error" if fault.status == 500 else "broken_request")
 
 
 def _is_own_call(request: Request, public_url: str) -> bool:
-    """Report whether a request comes from the widget's own page. Over plain http, browsers send no origin with its read requests."""
+    """Report whether a request comes from the widget's own page. Assume this of a read request without origin headers (plain http)."""
     named = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
     if not named and request.method in ("GET", "HEAD"):
         return True

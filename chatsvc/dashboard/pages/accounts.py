@@ -52,7 +52,7 @@ delete = act("account.delete", "account", to="/accounts", done="removed", shown=
 
 @form(detail)
 async def change(page: Page, fields: Fields) -> Response:
-    """Change the values of an account that differ. A new plan sets its own limit, unless the operator types another one."""
+    """Change the values of an account that differ from the form. A new plan brings its own message limit, unless one is typed."""
     stored = (await detail.values(page, NO_FIELDS))["typed"]
     given = {name: fields.number(name) if name in ("messages_limit", "credits") else fields.optional(name) for name in SETTINGS}
     if "name" in fields:

@@ -1,7 +1,7 @@
 """Bots: list, create, activate, deactivate, delete, and import from a file. Each section of a bot's settings has a form of its own.
 
-So have each sentence of its dialogue, which can be changed or reset, and each of its forms with additional fields, one in each row, and a
-preview of the conversation that they produce.
+On another page, each sentence that the bot says can be changed or reset. A page for each form that the bot fills in with a visitor has a
+table of additional fields, one in each row, and a preview of the bot's questions.
 """
 
 import re
@@ -64,7 +64,7 @@ async def create(page: Page, fields: Fields) -> Response:
 
 
 def values_of(bot: Bot) -> dict[str, str | list[str]]:
-    """Return the settings of a bot by the names of their fields."""
+    """Return the settings of a bot as texts, by the names of their form fields."""
     profile, values = profiles.load(bot.profile), dict[str, str | list[str]]()
     for name in TEXTS:
         values[name] = getattr(bot, name) or ""
@@ -211,10 +211,10 @@ Wording = dict[str, Any]
 
 
 def _wordings(bot: Bot) -> list[Wording]:
-    """Return the sentences, each with the bot's own texts (`own`) and the texts in force (`current`) by language.
+    """Return a dictionary for each sentence of the dialogue. `own` are the bot's own texts by language, `current` the texts that it uses.
 
-    `situation` is the part of the dialogue in which the bot uses the sentence. `title` is the key of a description of the sentence, or
-    None for a rare sentence. `phrase` is the key of the visitor's words before it, or None if the bot begins.
+    `situation` is the part of the dialogue in which the bot uses the sentence. `title` is the translation key of its description, or
+    None for a rare sentence. `phrase` is the key of an example of the visitor's words before it, or None if there is no example.
     """
     own, wordings = profiles.load(bot.profile).texts, list[Wording]()
     for sentence in bot_files.default_sentences():
@@ -250,7 +250,7 @@ async def show_texts(page: Page) -> Response:
 
 @view("bot_text.html")
 async def show_sentence(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return one sentence for its form. An empty text restores the default."""
+    """Return the values of the form for one sentence. If a text is saved empty, the bot uses the default text again."""
     bot, name = await page.bot(), page.params["sentence"]
     wording = next((wording for wording in _wordings(bot) if wording["default"].name == name), None)
     if wording is None:
@@ -276,7 +276,7 @@ FieldRow = dict[str, str]
 
 @view("bot_form.html")
 async def show_form(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the page. These are the saved form, or the typed rows if a button rearranges them."""
+    """Return a form of the bot with its fields as rows. If rows were typed, return these, rearranged by the pressed button."""
     bot, kind = await page.bot(), page.params["kind"]
     if kind not in REQUEST_TYPES:
         raise refusals.form_not_found(form=kind)
@@ -299,7 +299,7 @@ async def show_form(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def _saved_form(form: Form) -> dict[str, object]:
-    """Return the contents of a form as texts, from which its version is computed and which can be shown."""
+    """Return the contents of a form as texts, to compute its version and to show what somebody else has changed."""
     rows = [f"{field.name}: {', '.join(filter(None, [*field.choices, *field.ask.values()]))}" for field in form.fields]
     return {"is": form.appointment, "fields": rows}
 
@@ -310,7 +310,7 @@ def _row(field: FormField) -> FieldRow:
 
 
 def _fields_of(rows: list[FieldRow]) -> list[dict[str, Any]]:
-    """Return the fields of the form, which are the rows with a name."""
+    """Return the fields of a bot's form. They are the typed rows that have a name."""
     return [
         {
             "name": row["name"].strip(),
@@ -330,7 +330,7 @@ def _form_of(appointment: str, rows: list[FieldRow]) -> Form:
 
 
 def _typed_rows(fields: Fields) -> list[FieldRow]:
-    """Return the typed rows. Rows with a name come first, because faults identify a field by its position among them."""
+    """Return the typed rows. When they are saved, rows with a name come first, because a fault names a field by its position."""
     rows = [
         {**{name: fields.raw(f"{name}_{number}") for name in NO_ROW}, "required": "1" if f"required_{number}" in fields else ""}
         for number in range(MOST_FIELDS)
@@ -340,7 +340,7 @@ def _typed_rows(fields: Fields) -> list[FieldRow]:
 
 
 def _rearranged(rows: list[FieldRow], button: str) -> list[FieldRow]:
-    """Add, move or remove a row for the button `add`, `up-1`, `down-1` or `remove-1`. Ignore any other button."""
+    """Return the rows after a button (`add`, `up-1`, `down-1`, `remove-1`) has added, moved or removed a row. Ignore other buttons."""
     verb, _, number = button.partition("-")
     index = whole_number(number)
     if verb == "add":
@@ -354,7 +354,7 @@ def _rearranged(rows: list[FieldRow], button: str) -> list[FieldRow]:
 
 @form(show_form)
 async def set_form(page: Page, fields: Fields) -> Response:
-    """Save one form, without the fields that have no name. The button of a row only changes the rows and saves nothing."""
+    """Save a form of the bot, without the rows that have no name. A button of a row only rearranges the rows and saves nothing."""
     if fields.text("do"):
         return await show_form(page, fields)
     kind, rows, appointment = page.params["kind"], _typed_rows(fields), fields.text("is")

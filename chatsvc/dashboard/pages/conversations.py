@@ -34,7 +34,7 @@ def _filters(page: Page) -> dict[str, str]:
 
 
 async def _listed(page: Page, values: dict[str, Any], *, is_beside: bool) -> dict[str, Any]:
-    """Add the filtered list to the values of a page. Beside an open conversation, refused filters give an empty list without a message."""
+    """Return `values` and the filtered list. Beside an open conversation (`is_beside`), refused filters give an empty list, no message."""
     chosen: dict[str, Any] = {name: page.query.get(name) or None for name in _FILTERS}
     captured, sort = bool(page.query.get("captured")), page.query.get("sort", "")
     asked = {**chosen, "captured": captured, "oldest_first": sort == "oldest", "limit": 40}
@@ -73,7 +73,7 @@ async def show_all(page: Page, _: Fields) -> dict[str, Any]:
 
 @form(show_all)
 async def change_many(page: Page, fields: Fields) -> Response:
-    """Resolve, assign or label the chosen conversations. If some are refused, show the page again with these still chosen."""
+    """Resolve, assign or label the chosen conversations. If some are refused, change the others and show the last refusal."""
     acts: dict[str, tuple[str, dict[str, str]]] = {
         "assign": ("conversation.assign", {"email": fields.text("email")}),
         "label": ("conversation.label", {"add": fields.text("label")}),

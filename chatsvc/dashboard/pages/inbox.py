@@ -19,7 +19,7 @@ _ADDED = ("bot", "date", "time", "name", "phone", "email", "message")
 
 
 def _day(page: Page, typed: Fields) -> date | None:
-    """Return the day that the calendar shows, by default today. Return None if the typed day does not exist."""
+    """Return the day that the calendar shows, by default today. Return None if the URL names a day that does not exist."""
     try:
         day = date.fromisoformat(typed.text("date") or page.query.get("day") or "")
     except ValueError:

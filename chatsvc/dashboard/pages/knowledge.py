@@ -143,7 +143,7 @@ async def export(page: Page) -> Response:
 
 @view("knowledge_pieces.html")
 async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
-    """Return the pieces in the form beside the existing entries of their source. Each marked piece is joined with the one above it."""
+    """Return the pieces (proposed entries of a file) and the present entries of its source. Join marked pieces with the piece above."""
     typed, chosen, marked = _typed(fields), _numbers(fields, "keep"), _numbers(fields, "join")
     rest = [number for number in range(len(typed)) if not number or number not in marked]
     pieces: Pieces = await page.perform(
@@ -159,7 +159,7 @@ async def _pieces(page: Page, fields: Fields) -> dict[str, Any]:
 
 
 def _typed(fields: Fields) -> list[Piece]:
-    """Return all pieces in the form, including those that will not be added."""
+    """Return all pieces (proposed entries) in the form, also the pieces that are not ticked."""
     columns = [[text.replace("\r\n", "\n") for text in fields.all(name)] for name in ("question", "answer", "language", "alt")]
     return [
         Piece(question, answer, language, tuple(filter(None, map(str.strip, alt.split("\n")))))
@@ -193,7 +193,7 @@ async def split(page: Page) -> Response:
 
 
 async def join(page: Page) -> Response:
-    """Join each marked piece with the one above it, and show all pieces again."""
+    """Join each marked piece (proposed entry) with the piece above it, and show all pieces again."""
     return await _pieces(page, await page.form(PIECES_LIMITS))
 
 

@@ -27,7 +27,7 @@ def values_of(entry: Entry) -> dict[str, str]:
 
 @view("knowledge_entry.html")
 async def editor(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the editor's values (those typed, otherwise the entry's, otherwise empty), and the result of the search beside it."""
+    """Return the values of the editor and its search result. The values are the typed ones, otherwise the entry's, otherwise empty."""
     bot, key = await page.bot(), page.params.get("entry") or typed.optional("entry")
     entry = await page.perform("knowledge.show", bot=bot.id, entry=key) if key else None
     stored = values_of(entry) if entry else _EMPTY
@@ -43,7 +43,7 @@ async def _result(page: Page, q: str) -> Any:
 
 
 async def show(page: Page) -> Response:
-    """Show the editor of an entry. If the URL has `conversation` and `message`, the question of that reply is added as a phrasing."""
+    """Show the editor of an entry. If the URL has `conversation` and `message`, the question before that reply is added as a phrasing."""
     asked = (await _answered(page)).get("question") if page.query.get("message") and page.may("knowledge.set") else None
     if not asked:
         return await editor(page)
@@ -55,9 +55,9 @@ async def show(page: Page) -> Response:
 async def show_new(page: Page) -> Response:
     """Show the editor of a new entry, empty or filled in from the query parameters.
 
-    `question` is used unchanged. `unanswered` is the number of an unanswered question, whose group is filled in. `conversation` and
-    `message` name a message: the visitor's last question before it, without personal data, becomes the question, and an operator's
-    message the answer.
+    `question` is used unchanged. `unanswered` is the number of an unanswered question, whose group is filled in. If `conversation` and
+    `message` name a message, the visitor's last question before it, without personal data, becomes the question. If an operator wrote
+    the message, it becomes the answer.
     """
     number, values = page.query.get("unanswered", ""), {"question": page.query.get("question", "")[:500]}
     if number:
@@ -69,7 +69,7 @@ async def show_new(page: Page) -> Response:
 
 
 async def _answered(page: Page) -> dict[str, str]:
-    """Return the visitor's question before the message in the URL. Return the message too, as answer, if an operator wrote it."""
+    """Return the visitor's question before the message that the URL names. If an operator wrote that message, return it as the answer."""
     bot = await page.bot()
     shown, index = await records.reply_of(page, bot, "assistant", "operator")
     if index is None:
@@ -80,7 +80,7 @@ async def _answered(page: Page) -> dict[str, str]:
 
 
 def question_number(text: str) -> int:
-    """Parse the number of an unanswered question. Raise `question_not_found` if it is not a number."""
+    """Parse the number of an unanswered question. Raise `question_not_found` if the text is not a number."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise refusals.question_not_found(question=text)
     return int(text)
@@ -141,7 +141,7 @@ async def groups(page: Page, _: Fields) -> dict[str, Any]:
 
 
 async def show_unanswered(page: Page) -> Response:
-    """List the groups of unanswered questions, the most frequent first. `question` chooses a group for which to pick an entry."""
+    """List the groups of unanswered questions, the most frequent first. With `question`, list entries that its group can be added to."""
     if not page.query.get("question"):
         return await groups(page)
     question, q = question_number(page.query["question"]), page.query.get("q", "").strip()

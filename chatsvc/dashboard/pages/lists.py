@@ -39,7 +39,7 @@ async def change_person(page: Page, fields: Fields) -> Response:
 
 
 async def _download(page: Page, file: str, columns: tuple[str, ...], cells_of: CellsOf, pages: AsyncIterator[list[Any]]) -> Response:
-    """Send the entries of an export operation as a CSV file. The separator is the one that spreadsheets expect in the page's language."""
+    """Send exported entries as a CSV file. Its separator is the character that spreadsheets expect in the page's language."""
     bots, separator = await records.bots_of(page), ";" if page.language == "tr" else ","
 
     async def lines() -> AsyncIterator[bytes]:

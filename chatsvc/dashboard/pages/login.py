@@ -13,7 +13,7 @@ from chatsvc.web.forms import Fields
 
 
 async def _values(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the form. If `somebody` is false, the page shows the command that creates the first operator."""
+    """Return the values of a sign-in form. `somebody` is false if no operator exists; the page then shows how to create one."""
     next_path = local(typed.text("next") if typed else page.query.get("next"))
     somebody = bool(typed) or await operators.any_exists(page.services)
     return {"email": typed.text("email"), "next": next_path, "somebody": somebody, "mails": page.services.sends_mail}
@@ -60,7 +60,7 @@ async def sign_out(page: Page) -> Response:
 
 @view("forgotten.html")
 async def show_forgotten(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values of the form that asks for a link by mail."""
+    """Return the values of the form for a forgotten password, which asks for a set-up link by mail."""
     if not page.services.sends_mail:
         raise HTTPNotFound
     return {"is_sent": "sent" in page.query and not typed, "email": typed.text("email")}
@@ -68,14 +68,14 @@ async def show_forgotten(page: Page, typed: Fields) -> dict[str, Any]:
 
 @form(show_forgotten)
 async def ask_for_link(page: Page, fields: Fields) -> Response:
-    """Mail a set-up link to the operator with an address. The response is the same if there is no such operator."""
+    """Mail a set-up link to the operator with the typed e-mail address. The response is the same if there is no such operator."""
     await sessions.ask_for_link(page.services, fields.text("email"), page.info.client_address)
     return page.redirect("/forgot?sent=1")
 
 
 @view("setup.html")
 async def show_setup(page: Page, typed: Fields) -> dict[str, Any]:
-    """Return the values for the operator of a set-up link. A used, an expired and an unknown link give the same 404."""
+    """Return the values of the page that a set-up link opens. A used, an expired and an unknown link give the same 404."""
     link = await sessions.find_link(page.services, page.params["token"])
     if link is None:
         raise HTTPNotFound

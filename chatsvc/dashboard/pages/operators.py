@@ -81,7 +81,7 @@ remove = act("operator.remove", "email", to=PATH, done="removed", shown=show_one
 
 @form(show_one)
 async def change(page: Page, fields: Fields) -> Response:
-    """Change an operator's role in the account. Also change name, language and administrator, if the form has these fields."""
+    """Change an operator's role in the account. Also change name, language and administrator rights, if the form has these fields."""
     email, role = page.params["email"], fields.text("role")
     is_self = email == page.operator.email
     changes: dict[str, object] = {"account": page.account_id, "role": role} if role else {}
@@ -133,7 +133,7 @@ async def set_profile(page: Page, fields: Fields) -> Response:
 
 @form(show_own)
 async def set_preference(page: Page, fields: Fields) -> Response:
-    """Set the operator's language or time zone. The path names which of the two."""
+    """Set the operator's language or time zone. The last part of the path, `language` or `timezone`, names the setting."""
     name = page.path.rpartition("/")[2]
     await page.perform(f"operator.{name}", **{name: fields.text(name)})
     return page.redirect(OWN_PATH, done="saved")

@@ -1,6 +1,6 @@
 """System pages for the administrator: examination, backups, connections, metrics, version, licences, mails and a test mail.
 
-The audit log shows every operation with its actor and outcome, and to an owner those of the account.
+The audit log shows every operation with its actor and outcome. An owner sees only the operations of the account.
 """
 
 import json
@@ -94,7 +94,7 @@ _WORDS = {
 
 
 async def show_audit(page: Page) -> Response:
-    """List audit records, newest first. An administrator sees those of the whole installation, an owner those of the account."""
+    """List audit records, newest first. An administrator sees all records of the installation, an owner the records of the account."""
     filters: dict[str, Any] = {name: page.query.get(name) or None for name in ("since", "actor", "act")}
     account = None if page.operator.admin else page.account_id
     listed = await page.listed("audit", account=account, limit=50, after=page.query.get("after"), **filters)
@@ -120,7 +120,7 @@ async def show_audit(page: Page) -> Response:
 
 
 def _setting(page: Page, path: str, accounts: dict[str, str]) -> str:
-    """Return the name of a setting, such as "Sentences: thanks.tr". For a role, it includes the name of the account."""
+    """Return the name of the setting at `path`, such as "Sentences: thanks.tr". For a role, the name includes the account's name."""
     name, _, rest = path.partition(".")
     title = next((page.text(key) for key in (f"audit.setting_{name}", f"fields.{name}") if translations.has(key)), name)
     return f"{title}: {accounts.get(rest, rest)}" if rest else title
@@ -141,7 +141,7 @@ def _value(page: Page, setting: str, value: str) -> str:
 
 
 def _ids(record: AuditRecord) -> list[tuple[str, str]]:
-    """Return the kinds and ids of the records of an audit entry, each once, without the account.
+    """Return a pair (kind, id) for each record that an audit entry names, except for the account.
 
     A created record has the kind of its operation, such as `key` for `key.create`.
     """

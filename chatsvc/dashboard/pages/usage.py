@@ -24,7 +24,7 @@ _STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 class Chart(NamedTuple):
     """A chart of stacked bars, which the template draws as SVG.
 
-    `top` is the value at the upper edge. Each bar has a text, and for each non-zero value its series and its outline.
+    `top` is the value at the upper edge. Each bar has a text, and a pair (series, SVG path) for each value that is not 0.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Chart(NamedTuple):
 
 
 def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Sequence[int]], texts: Sequence[str]) -> Chart:
-    """Lay out a chart with one bar for each day. The last day is not over yet."""
+    """Lay out a chart with one bar for each day. `rows` has a value of each series for each day, `texts` the description of each bar."""
     top, bars = ceiling(max(map(sum, rows), default=0)), list[tuple[str, list[tuple[str, str]]]]()
     if key != "cost":
         top += top % 2  # half of it is a number too
@@ -53,7 +53,7 @@ def chart(key: str, series: Sequence[str], days: list[int], rows: Sequence[Seque
 
 
 def ceiling(value: float) -> float:
-    """Return a round number that is at least the value; 1 if the value is 0."""
+    """Return a round number of at least `value`, as the upper edge of a chart. Return 1 if `value` is 0."""
     if value <= 0:
         return 1.0
     power = 10.0 ** (len(str(int(value))) - 1)

@@ -92,7 +92,7 @@ resend = act("webhook.resend", "attempt", to="/webhooks/{result.id}", done="rese
 
 @form(show)
 async def resend_failed(page: Page, fields: Fields) -> Response:
-    """Send failed deliveries again, and redirect to the list, which offers to send the remaining ones."""
+    """Send up to RESENT failed deliveries again, and redirect to the list of attempts. The list offers to send the remaining deliveries."""
     bot, since, behind = fields.optional("bot"), fields.text("failed_since"), max(0, fields.number("behind") or 0)
     resent = await page.perform("webhook.resend_failed", bot=bot, since=since, after=behind, limit=RESENT)
     counts = {"resent": len(resent.attempts), "left": resent.left, "behind": resent.next}
