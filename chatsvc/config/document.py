@@ -28,7 +28,7 @@ _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U0001
 
 
 class Scalar(NamedTuple):
-    """A text as written in the file. `plain` is true if it has no quotes, `null` if it has none and is empty, `~` or `null`."""
+    """A text as written in the file. `plain` is true if it has no quotes. `null` is true if it is also empty, `~` or `null`."""
 
     line: int
     column: int
@@ -38,7 +38,7 @@ class Scalar(NamedTuple):
 
 
 class Map(NamedTuple):
-    """Keys and values, in the order of the file; keys may come twice."""
+    """A map of the file: its keys and values in their order. The same key may occur twice."""
 
     line: int
     column: int
@@ -46,7 +46,7 @@ class Map(NamedTuple):
 
 
 class List(NamedTuple):
-    """Values, in the order of the file."""
+    """A list of the file: its values in their order."""
 
     line: int
     column: int
@@ -80,7 +80,7 @@ def read_text(path: Path) -> str:
 
 
 def why(fault: OSError) -> str:
-    """Return the reason of a fault without its path. The path may be a secret in the wrong place."""
+    """Return the reason of an operating system error without the path. The path may be a secret, written in the wrong setting."""
     return (fault.strerror or type(fault).__name__).lower()
 
 

@@ -45,7 +45,7 @@ DATA_DIR = "data"
 
 
 class ConfigDocument(NamedTuple):
-    """A parsed configuration file, of whose settings only two are interpreted yet. `path` is None if there is no file.
+    """A parsed configuration file. Only `data_dir` and `names_store` are interpreted yet. `path` is None if there is no file.
 
     `root` has all settings. `data_dir` is the default if the setting is faulty. `names_store` is true if the store is one of several
     processes.
@@ -58,7 +58,10 @@ class ConfigDocument(NamedTuple):
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
-    """Return the file of -c, of $CHATSVC_CONFIG, or ./config.yaml, or None. Raises ConfigError if a named file is missing."""
+    """Return the configuration file: from `option` (-c), $CHATSVC_CONFIG or ./config.yaml. Return None if there is none.
+
+    Raises ConfigError if -c or $CHATSVC_CONFIG names a file that cannot be read.
+    """
     named = option if option is not None else environ.get("CHATSVC_CONFIG") or None
     if named is None:
         usual = cwd / USUAL
@@ -225,7 +228,7 @@ def _acme(section: Section) -> Acme | None:
 
 
 def _team(section: Section) -> TeamNotices | None:
-    """Read the group of the team, or return None if no chat is given."""
+    """Read the settings of notices to the team's group. Return None if they have no `chat_id`."""
     team = settings(TeamNotices, section)
     section.need("chat_id", ["token", "token_file"], "expected token_file beside it: the file with the bot's token")
     key = "token_file" if section.gives("token_file") else "token"
@@ -234,7 +237,7 @@ def _team(section: Section) -> TeamNotices | None:
 
 
 def _smtp(section: Section) -> Smtp | None:
-    """Read how mails are sent, or return None if no host is given."""
+    """Read the settings for sending mails. Return None if they have no `host`."""
     host = section.text("host", values.host, None)
     security = section.text("security", values.one_of(*_SMTP_PORTS), STARTTLS)
     port = section.plain("port", values.whole(1, 65535), None)

@@ -33,7 +33,7 @@ def setting(
 
 @dataclass(frozen=True)
 class Tls:
-    """The certificate (with its chain) and its key, PEM."""
+    """Paths of the certificate with its chain, and of its key. The files are PEM."""
 
     cert_file: Path
     key_file: Path
@@ -51,7 +51,7 @@ class Acme:
 
 @dataclass(frozen=True)
 class Server:
-    """Addresses of the listeners. A `host` of "" means every interface, a `port` of 0 any free one; the path `socket` replaces both.
+    """Addresses of the listeners. `host` "" means every interface, `port` 0 any free port. The path `socket` replaces host and port.
 
     `public_url` is the address that callers use. `http` is the listener that redirects plain http to https, and `hsts_s` is for how long
     browsers use https only. Forwarded addresses are accepted from `trusted_proxies` alone. `dashboard` switches the pages on.
@@ -76,10 +76,10 @@ class Server:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on load: requests a minute for each API key, requests in flight, and connections that have sent no valid key.
+    """Limits on load: requests a minute for each API key, requests in flight, and connections without a valid key.
 
-    `connections_per_address` holds for an IPv4 address or an IPv6 /64 network. `web_per_minute` is the number of messages of the widget
-    for each bot and address, `web_daily` that of a bot's new conversations in a day.
+    `connections_per_address` holds for an IPv4 address or an IPv6 /64 network. `web_per_minute` limits messages of the widget for each
+    bot and address. `web_daily` limits new conversations of the widget for each bot in a day.
     """
 
     requests_per_minute: int = setting(120, values.whole(1, 1_000_000))
@@ -96,9 +96,9 @@ PLATFORM_SETTINGS = {"foundry": ("base_url",), "bedrock": ("region",), "vertex":
 
 @dataclass(frozen=True)
 class Anthropic:
-    """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`.
+    """The server that speaks the Anthropic Messages API. Without a key, its tiers answer `not_configured`.
 
-    Bedrock and Vertex need no key and use the credentials of the machine; `region` and `project` are theirs.
+    Bedrock and Vertex need no key and use the credentials of the machine. `region` is for Bedrock and Vertex, `project` for Vertex.
     """
 
     platform: str = setting("anthropic", values.one_of("anthropic", *PLATFORM_SETTINGS), Section.text)
@@ -112,7 +112,7 @@ class Anthropic:
 
 @dataclass(frozen=True)
 class Webhooks:
-    """Webhook delivery. `timeout_s` limits a whole delivery, `allowed_networks` may be private, `ca_file` adds roots."""
+    """Webhook delivery. `timeout_s` limits a whole delivery. `allowed_networks` may be private. `ca_file` has extra root certificates."""
 
     timeout_s: float = setting(10.0, values.seconds(60))
     allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, Section.texts)
@@ -121,7 +121,7 @@ class Webhooks:
 
 @dataclass(frozen=True)
 class Websites:
-    """Reading of websites. `allowed_networks` may be private, `ca_file` adds roots."""
+    """Reading of websites. `allowed_networks` may be private networks. `ca_file` has extra root certificates."""
 
     allowed_networks: tuple[IPv4Network | IPv6Network, ...] = setting((), values.network, Section.texts)
     ca_file: Path | None = setting(None, values.path, Section.file)
@@ -129,7 +129,7 @@ class Websites:
 
 @dataclass(frozen=True)
 class Smtp:
-    """The server that takes mails, and the sender. `security` is tls, starttls or none, `ca_file` adds roots."""
+    """The mail server, and the sender of mails. `security` is tls, starttls or none. `ca_file` has extra root certificates."""
 
     host: str
     port: int

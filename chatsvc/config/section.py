@@ -23,7 +23,7 @@ _SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an 
 
 
 class Unset(Exception):
-    """Raised for a value that names an environment variable that is not set, or is empty."""
+    """Raised for a value with ${NAME} if this environment variable is not set or is empty."""
 
 
 class Source(NamedTuple):
@@ -35,11 +35,11 @@ class Source(NamedTuple):
     faults: list[ConfigFault]
 
     def refuse(self, node: Node, path: str, message: str) -> None:
-        """Note a fault at `node`."""
+        """Record a fault at the line and column of `node`. `path` is the path of the setting."""
         self.faults.append(ConfigFault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
 
     def expand(self, text: str) -> tuple[str, list[str]]:
-        """Replace each ${NAME} in `text` by the environment variable. Return the text and the names. $${ stands for a literal ${."""
+        """Replace each ${NAME} in `text` by the environment variable. Return the new text and the names. $${ becomes ${."""
         names: list[str] = []
 
         def value(match: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 class Section:
-    """A map of settings. `known` are its keys; without it the keys are names that the file gives."""
+    """A map of settings. `known` are the allowed keys. If `known` is empty, the file may choose the keys."""
 
     def __init__(self, source: Source, node: Node, path: str, *known: str) -> None:
         self.source, self.node, self.path = source, node, path
@@ -82,16 +82,16 @@ class Section:
         return not (isinstance(node := self.nodes.get(key, NOTHING), Scalar) and node.null)
 
     def writes_out(self, key: str) -> bool:
-        """Return whether the value stands in the file itself, not in an environment variable."""
+        """Return whether the file itself contains the value of `key`, without an environment variable."""
         node = self.nodes.get(key)
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
     def refuse(self, message: str, key: str | None = None) -> None:
-        """Note a fault at the key, or at the section as a whole."""
+        """Record a fault at `key`, or at the section as a whole if `key` is None."""
         self.source.refuse(self.keys[key] if key else self.node, self._path(key) if key else self.path, message)
 
     def need(self, key: str, others: Sequence[str], message: str) -> None:
-        """Note a fault at a key that is given without any of the others."""
+        """Record a fault at `key` if it is given, and none of the keys `others` is given."""
         if self.gives(key) and not any(map(self.gives, others)):
             self.refuse(message, key)
 
@@ -100,7 +100,7 @@ class Section:
         return Section(self.source, self.nodes.get(key, NOTHING), self._path(key), *known)
 
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
-        """Yield the named maps under `key`; at least one is required."""
+        """Yield each name and its map under `key`, where at least one is required. `name` checks a name."""
         table = self.section(key)
         if isinstance(table.node, Map) and not table.node.items:
             self.refuse("expected at least one", key)
@@ -118,7 +118,7 @@ class Section:
                 self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
 
     def text(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool = True) -> T:
-        """Read a setting, whether it stands in quotes or not. It may be null if the default is None."""
+        """Read a setting, with or without quotes in the file. It may be null if the default is None."""
         if key not in self.nodes or (default is None and not self.gives(key)):
             return default
         value = self._read(self._path(key), self.nodes[key], read, quotes=quotes)
@@ -216,7 +216,7 @@ def keys_of(kind: Any) -> list[str]:
 
 
 def settings(kind: type[T], section: Section, **given: Any) -> T:
-    """Read the settings that a dataclass declares, and make it with these and the given fields."""
+    """Read the settings that the dataclass `kind` declares. Return its instance with these settings and the fields `given`."""
     arguments = dict(given)
     for declared in fields(kind):  # type: ignore[arg-type]  # a dataclass
         if about := declared.metadata:

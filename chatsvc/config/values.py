@@ -1,4 +1,4 @@
-"""Readers of texts. Their ValueError names the expected form, never the text. Prices are never floats."""
+"""Functions that convert texts of settings to values. Their ValueError names the expected form, never the text itself."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def plan_name(text: str) -> str:
 
 
 def host_and_port(text: str) -> tuple[str, int]:
-    """Read host:port. Without a host, it means every interface."""
+    """Read host:port. A missing host means every interface."""
     expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
     match = _LISTEN.fullmatch(text)
     if not match or int(match[3]) > 65535:

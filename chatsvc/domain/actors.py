@@ -82,7 +82,7 @@ class AuditRecord(NamedTuple):
 
     `outcome` is "done", "refused" or "failed"; it is None while the operation runs, and remains None after a crash.
     `number` is 0 until the record is stored. `own` is true if operators change their own session, password or language.
-    A refused act that is repeated within ten minutes, and equal acts in a row, share one record, with their number as `times`.
+    Within ten minutes, equal operations in a row share one record, and so do repeated refusals. `times` counts them.
     """
 
     recorded_at: int
@@ -99,6 +99,6 @@ class AuditRecord(NamedTuple):
 
 
 class Unchanged(NamedTuple):
-    """Result of an operation that changed nothing, and so is not recorded in the audit log."""
+    """Result of an operation that changed nothing. Such an operation is not recorded in the audit log."""
 
     result: Any

@@ -123,9 +123,9 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
 def check_answers(
     host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool
 ) -> tuple[IPAddress, ...]:
-    """Check the addresses of a name, and return each once. Raises TargetRefused if a connection to one of them is not allowed.
+    """Check the addresses of the name `host`, and return them without duplicates. Raises TargetRefused if one is not allowed.
 
-    All addresses must be public, or all in the operator's `allowed` networks. `inside_only` is true if the name cannot be public.
+    All addresses must be public, or all must be in the operator's `allowed` networks. `inside_only` is true if the name cannot be public.
     """
     answers = tuple(dict.fromkeys(addresses))
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()

@@ -23,7 +23,7 @@ class UsageTotals(NamedTuple):
 
 
 class UsageRow(NamedTuple):
-    """Usage of one day (its beginning in Unix milliseconds), bot and channel."""
+    """Usage of one bot on one channel on one day. `day` is the beginning of the day in Unix milliseconds."""
 
     day: int
     bot_id: str
@@ -43,10 +43,10 @@ NO_USAGE = UsageTotals()
 
 
 class UsageSummary(NamedTuple):
-    """Figures of GET /analytics; instants in milliseconds, money in micro-dollars.
+    """Figures of GET /analytics. Instants are in milliseconds, money is in micro-dollars.
 
-    `messages_used` counts this month, `bots` come with their messages within the window; `by_day` has each day from `covers_from` to `end`.
-    The sums of `rows` are the totals.
+    `messages_used` counts the messages of this month. `bots` has each bot with the number of its messages within the window. `by_day` has
+    each day from `covers_from` to `end`. `total` is the sum of `rows`.
     """
 
     account: Account
@@ -68,10 +68,10 @@ ENTRY, RESPONSE_S = "entry", "response_s"
 
 
 class Quality(NamedTuple):
-    """Counts: messages with a reply, questions without an answer, conversations given to people, captures, thumbs, tokens, cost.
+    """Counts: messages with a reply, questions without an answer, conversations given to the team, captures, thumbs, tokens, cost.
 
-    `missed` are conversations given to people to which nobody came in time. Tokens and cost are those of visitors' messages; the team's
-    trials of a bot are counted separately.
+    `missed` counts conversations given to the team in which nobody answered in time. `tokens` and cost are for visitors' messages. The
+    team's trials of a bot are counted separately.
     """
 
     answered: int = 0
@@ -99,7 +99,7 @@ COUNTED = (*Quality._fields, ENTRY, RESPONSE_S)
 
 
 class ResponseTimes(NamedTuple):
-    """Seconds from a visitor's wish for a person to the person's first message. They are None if there were none."""
+    """Seconds from a visitor's request for a person to the first message of a person. The times are None without such responses."""
 
     responses: int
     median: int | None
@@ -107,7 +107,7 @@ class ResponseTimes(NamedTuple):
 
 
 def response_times(responses: Mapping[str, int], operator_id: str | None = None) -> ResponseTimes:
-    """Return median and 90th percentile of first responses (items of RESPONSE_S with their counts), of all or of one operator."""
+    """Return median and 90th percentile of response times, of one operator or all. `responses` counts each item of RESPONSE_S."""
     seconds = Counter[int]()
     for item, times in responses.items():
         text, _, responder = item.partition(" ")
@@ -127,7 +127,7 @@ def response_times(responses: Mapping[str, int], operator_id: str | None = None)
 
 
 class UsedEntry(NamedTuple):
-    """An entry of a bot, and the number of replies of which it was the best origin."""
+    """An entry of a bot, and the number of replies for which this entry was the best source (`times`)."""
 
     bot_id: str
     entry_id: str

@@ -32,7 +32,7 @@ class BotTest(NamedTuple):
         return hashlib.sha256(json.dumps(self).encode()).hexdigest()[:16]
 
     def values(self) -> dict[str, object]:
-        """Return the test as a bot's file has it. A list of one text becomes the text."""
+        """Return the values that a bot's file has for this test. A list with only one text is replaced by the text."""
         lists = {name: list(texts) if len(texts) > 1 else texts[0] for name in ("contains", "lacks") if (texts := getattr(self, name))}
         given = {**self._asdict(), "contains": None, "lacks": None, **lists}
         return {name: value for name, value in given.items() if value is not None}
@@ -51,7 +51,7 @@ class BotTestOutcome(NamedTuple):
 
 
 class BotTestRun(NamedTuple):
-    """A run of a bot's tests: its time, who ran it, the numbers of tests and failures, and questions of failed tests."""
+    """A run of a bot's tests: its time, who started it, and numbers of tests and failures. `questions` are those of failed tests."""
 
     at: int
     by: str

@@ -62,14 +62,15 @@ class CapturedRecord(NamedTuple):
 
     @property
     def is_pending(self) -> bool:
-        """Return whether the team has not decided yet, so that a change edits the record itself."""
+        """Return whether the record still waits for the team's decision. Until then, a change edits the record itself."""
         return self.status in PENDING
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured record, or to move it if `cancels` is False. A move to its own time withdraws the last change.
+    """A visitor's request to cancel a captured record, or to move it if `cancels` is False.
 
-    If `corrects` is true, or if it has no day, the change only adds words and contact data.
+    A move to the time that the record already has withdraws the last change. If `corrects` is true, or if no new day is given, the change
+    only adds words and contact data.
     """
 
     appointment: CapturedRecord
@@ -77,7 +78,7 @@ class Change(NamedTuple):
     corrects: bool = False
 
     def kind(self, date: date | None, time: time | None) -> str:
-        """Return the kind of the change to this day and time, one of CHANGES."""
+        """Return the kind of the change, one of CHANGES. `date` and `time` are when the visitor wants the appointment."""
         if self.cancels:
             return "cancel"
         if self.corrects or date is None:
@@ -92,8 +93,8 @@ class Captured:
     `details` are fields that the owner's form asks for, each a name and the visitor's words. `offered` are choices of the owner that the
     engine's code, never a model, has matched with the visitor's text ("kaya" for "Dt. Elif Kaya"); these are accepted as details.
     `verbatim` is true if the engine's code has copied `message` from the visitor's messages. `item` is what is booked, in the visitor's
-    words, `end_date` and `end_time` are when a stay or a rental ends. With `change` it is a request to change that appointment, and `date`
-    and `time` are when the visitor wants it instead.
+    words. `end_date` and `end_time` are when a stay or a rental ends. If `change` is given, the visitor asks to change an earlier record,
+    and `date` and `time` are its new date and time.
     """
 
     request_type: str
@@ -117,8 +118,8 @@ class Captured:
 class Request:
     """A request record (help/webhooks.md 3), with note and assignee. The assignee is an operator's e-mail address.
 
-    `follows` is the id of the request that a change belongs to; `change` is JSON: the wanted change of a request that follows another, the
-    change that waits for the team of any other request. `history` is JSON, see `entries`.
+    A request that only changes an earlier one has the earlier one's id in `follows`, and the wanted change in `change` (JSON). For any
+    other request, `change` is the change of it that waits for the team. `history` is JSON, see `entries`.
     """
 
     id: str
@@ -164,7 +165,7 @@ class Appointment:
     created_at: int
 
     def as_of(self, instant: int) -> Appointment:
-        """Return the appointment as it was at an instant, by the first later entry of the history."""
+        """Return the appointment as it was at an instant. The first later entry of the history has these values."""
         for entry in self.request.entries:
             if entry["at"] > instant and "before" in entry:
                 then = entry["before"]
@@ -242,12 +243,12 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
 
 
 def as_text(value: Day | Clock | None) -> str | None:
-    """Format a day or a time of day as in records: `2026-11-25`, `09:30`."""
+    """Format a day or a time of day for a record: `2026-11-25`, `09:30`. Return None for None."""
     return f"{value:%H:%M}" if isinstance(value, time) else value.isoformat() if value else None
 
 
 def change_of(captured: Captured, change: Change) -> dict[str, str | None]:
-    """Return the change as a JSON object for the store."""
+    """Return a change as a JSON object for the store, with the new times, contact data and words of `captured`."""
     times = {name: as_text(getattr(captured, name)) for name in ("date", "time", "end_date", "end_time")}
     contact = {name: getattr(captured, name) for name in CONTACT}
     return {"kind": change.kind(captured.date, captured.time), **times, **contact, "words": captured.message}
@@ -269,7 +270,7 @@ def instant(day: date, clock: time, zone: tzinfo) -> int:
 
 
 def as_captured(request: Request, appointment: Appointment | None) -> CapturedRecord:
-    """Convert a record for engines: the appointment if there is one, or else the request."""
+    """Convert a record to the form that engines read. It is the appointment, or the request if there is no appointment."""
     return CapturedRecord(
         kind="appointment" if appointment else "request",
         id=(appointment or request).id,

@@ -1,6 +1,6 @@
 """Channels of a bot: the web widget and the messaging platforms, with their settings.
 
-Each platform is a folder of chatsvc/platforms, and tells by a `Platform` what the service must know of it.
+Each platform has a folder in chatsvc/platforms. The folder's `Platform` object describes the platform to the service.
 """
 
 import hashlib
@@ -54,10 +54,10 @@ _PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 
 class Channel(NamedTuple):
-    """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id.
+    """A channel of a bot. `identity` is the id of the bot's account on the platform, such as the id of a phone number.
 
-    `fault` (one of FAULTS) is why the platform refuses it, since `fault_at`; `seen_at` is the time of its last update, `verified_at` that
-    of its callback's handshake. `refused_site` is the last site that was refused the widget, at `refused_at`.
+    `fault` (one of FAULTS) is why the channel does not work, and `fault_at` is since when. `seen_at` is the time of the channel's last
+    update, `verified_at` the time of the callback's handshake. `refused_site` is the last site without permission to embed the widget.
     """
 
     id: str
@@ -199,7 +199,7 @@ _SCOPED = re.compile(r"[A-Z]{2}\.[A-Za-z0-9._-]{1,160}")
 
 
 class PlatformAddress(NamedTuple):
-    """Address of a visitor, of the kind PHONE or SCOPED."""
+    """Address by which a platform knows a visitor. `kind` is PHONE, or SCOPED for an id that only this business sees."""
 
     kind: str
     value: str

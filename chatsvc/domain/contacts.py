@@ -137,7 +137,7 @@ def _digits(text: str) -> str:
 
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield runs of digit groups that may be a phone number, longest first, with whether it has a country code."""
+    """Yield digits that may be a phone number, and whether they have a country code. Longer runs of digit groups come first."""
     for match in _NUMBER.finditer(text):
         groups = re.findall(r"\d+", match[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.
@@ -158,7 +158,7 @@ _FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """Add the code of `country` (ISO 3166) to a national number. Return None if the country's numbers do not begin like this."""
+    """Add the code of `country` (ISO 3166) to a national number. Return None if no number of the country has these first digits."""
     known = _FIRST_DIGITS.get(country.upper())
     if known and digits[:1] == "0" and digits[1:2] not in ("0", *known):
         return None

@@ -73,5 +73,5 @@ def primary(tag: str) -> str:
 
 
 def among(available: Container[str], *tags: str | None) -> str:
-    """Return the first of the tags' languages that is available, or "en" if none is."""
+    """Return the first language of `tags` that is in `available`, or "en" if none of them is."""
     return next(filter(available.__contains__, map(primary, filter(None, tags))), "en")

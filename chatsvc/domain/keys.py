@@ -1,7 +1,7 @@
 """API keys (help/interface.md 3), and signed tokens of the web widget.
 
 An API key is `csk_`, 32 random base62 characters and a checksum of 6. A token is for a visitor, for a site with the widget, or for an
-address that gets mails: its parts as JSON and their HMAC-SHA-256, both in base64url. The browser stores only the visitor's token.
+address that gets mails. It has its parts as JSON and their HMAC-SHA-256, both in base64url. The browser stores only the visitor's token.
 """
 
 import hashlib
@@ -88,5 +88,5 @@ def read_token(key: str, kind: str, token: str) -> tuple[str, ...] | None:
 
 
 def user_id_of(key: str, bot_id: str, first: str) -> str:
-    """Return the user_id of the visitor whose first message had this Idempotency-Key. Nobody can guess it without the channel's key."""
+    """Return the user_id of a visitor. `first` is their first message's Idempotency-Key. It cannot be guessed without the channel's key."""
     return _mac(key, "user", f"{bot_id}\n{first}".encode()).hex()[:32]

@@ -22,7 +22,7 @@ KINDS = (
 
 
 class LintFinding(NamedTuple):
-    """One weak spot of `entry`, or between it and `other` (both ids). For a missing setting, `entry` is the one with its value, if any."""
+    """One weak spot of the entry `entry`, or between it and `other` (ids). For a missing setting, `entry` has its value, or is None."""
 
     kind: str
     entry: str | None

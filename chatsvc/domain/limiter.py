@@ -34,14 +34,14 @@ def untouched(limit: int, now_ms: int) -> Slot:
 
 
 class RateLimiter(Protocol):
-    """Counter of the requests of each key, in this process or over several. `limit` is the number allowed in a window."""
+    """Counter of the requests of each key, in one process or over several processes. `limit` is the number allowed in a window."""
 
     limit: int
 
     async def take(self, key_id: str, now_ms: int, account_id: str = "", slots: int = 1) -> Slot:
         """Take one slot of the key's window, or none if `slots` is 0, and return the state of the window.
 
-        `taken` is False in the result if no slot was left. The window of the empty key, an unknown one, is unused.
+        `taken` is False in the result if no slot was left. An empty `key_id` stands for an unknown key, whose window is unused.
         """
         ...
 
@@ -100,8 +100,8 @@ class Allowance:
 class HeldMessage:
     """A reserved message: it has been accepted and is not answered yet. The reservation is in memory (`allowance`), or in the store.
 
-    `turn` is the number of the open turn in the store, or None for a reservation in memory. `is_first` is true if no earlier turn of the
-    conversation is open.
+    `turn` is the row number of the reservation in the store, or None for a reservation in memory. `is_first` is true if
+    no earlier message of the conversation waits for its reply.
     """
 
     month: str
@@ -111,7 +111,7 @@ class HeldMessage:
     is_open: bool = True
 
     def close(self) -> None:
-        """End the reservation, since the message was charged or has failed. A second call does nothing."""
+        """End the reservation after the message was charged or has failed. A second call does nothing."""
         if self.is_open and self.allowance is not None:
             self.allowance.reserved[self.month] -= 1
             if not self.allowance.reserved[self.month]:

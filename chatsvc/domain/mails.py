@@ -1,4 +1,4 @@
-"""Mails to operators and visitors: kinds, states, and how long the queue bundles and tries."""
+"""Mails to operators and visitors: kinds, states, and for how long the queue collects notices and tries to send mails."""
 
 import hashlib
 import re
@@ -36,9 +36,9 @@ KEPT_MS = 30 * DAY_MS  # settled mails are deleted after it
 
 
 class Mail(NamedTuple):
-    """A mail of the queue as its administrator sees it. `causes` is the number of causes that it bundles.
+    """A mail of the queue, for the administrator. `causes` is the number of events that this mail reports.
 
-    `attempts` counts the attempts to send it; `status_code` and `answer` are the server's in the last attempt.
+    `attempts` counts the attempts to send it. `status_code` and `answer` are what the mail server replied to the last attempt.
     """
 
     number: int
@@ -66,7 +66,7 @@ class MailOutcome(NamedTuple):
 
 
 class MailFault(Exception):
-    """The server has not accepted a mail. `code` is where it failed; `status_code` and `answer` are the server's.
+    """Failure to send a mail. `code` is the kind of failure; `status_code` and `answer` are what the mail server replied.
 
     If `of_server` is true, no mail can be sent at the moment. If `is_permanent` is true, this mail need not be tried again. If
     `is_uncertain` is true, the connection broke after the message was sent, so that the server may have accepted it.
@@ -107,5 +107,5 @@ def is_email(text: str) -> bool:
 
 
 def address_digest(address: str) -> bytes:
-    """Return the SHA-256 digest of an e-mail address in lower case, which is stored in its place."""
+    """Return the SHA-256 digest of an e-mail address in lower case. The digest is stored instead of the address."""
     return hashlib.sha256(address.encode()).digest()

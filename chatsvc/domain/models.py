@@ -146,14 +146,14 @@ class Conversation(NamedTuple):
 
 
 def set_aside(since: int | None, until: int | None, last_message_at: int) -> str | None:
-    """Return SNOOZED, RESOLVED or BACK for a conversation, or None for an open one. A later message reopens a conversation."""
+    """Return whether a conversation is SNOOZED, RESOLVED or BACK from a snooze, or None if it is open. A later message reopens it."""
     if (since or 0) >= last_message_at:
         return SNOOZED if until else RESOLVED
     return BACK if since is None and (until or 0) > last_message_at else None
 
 
 class HistoryMessage(NamedTuple):
-    """One turn of a conversation as the next answer needs it. `role` is "user" or "assistant"."""
+    """One earlier message of a conversation, as an engine reads it. `role` is "user" or "assistant"."""
 
     role: str
     content: str

@@ -164,7 +164,7 @@ def by_day(text: str | None) -> dict[str, str]:
 
 
 def runs(text: str, names: Sequence[str], to: str) -> list[tuple[str, str]]:
-    """Return each run of days with the same hours, such as `Monday to Friday`, with the hours. A closed run has an empty text."""
+    """Return each run of days with equal hours, such as `Monday to Friday`, and its hours, or "" if closed. `to` joins two day names."""
     rows = []
     for hours, days in groupby(zip(names, by_day(text).values(), strict=True), key=lambda day: day[1]):
         (first, _), *others = days
@@ -205,7 +205,7 @@ def _tokens(text: str) -> list[_HoursToken]:
 
 
 def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
-    """Return minutes since midnight, and 1 if it is unclear whether morning or afternoon is meant, or 0."""
+    """Return minutes since midnight, and 1 if the time may be in the morning or in the afternoon, otherwise 0."""
     hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
     if hour > 24 or minute > 59 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
         raise OpeningHoursError("no_time", text=word)
@@ -234,7 +234,7 @@ def _days(tokens: list[_HoursToken], index: int) -> tuple[int, list[int], bool]:
 
 
 def _spans(tokens: list[_HoursToken], index: int) -> tuple[int, list[tuple[int, int]] | None]:
-    """Read spans from a token on. Return the index behind them and the spans, or None as spans for "closed"."""
+    """Read spans of hours from `index` on. Return the index of the next token, and the spans, which are None for "closed"."""
     if index < len(tokens) and tokens[index].kind in {"closed", "whole"}:
         return index + 1, None if tokens[index].kind == "closed" else [(0, _DAY)]
     spans: list[tuple[int, int]] = []

@@ -42,7 +42,7 @@ def position(*values: int | str) -> str:
 
 
 def parsed(after: str | None, *kinds: Callable[[str], Any]) -> tuple[Any, ...] | None:
-    """Parse a position whose values have these types. For None, return None. Raises `position_invalid`."""
+    """Parse a position into values of the types `kinds`. Return None for None. Raises `position_invalid`."""
     if after is None:
         return None
     values = after.split(",")
@@ -87,7 +87,7 @@ _MAC_BYTES = 16
 
 
 class Position(NamedTuple):
-    """The last record of a page: its instant, its number in the store, and how many records have been returned so far."""
+    """The last record of a page: its instant and its row number. `depth` is how many records have been returned so far."""
 
     instant: int
     number: int

@@ -50,7 +50,7 @@ def is_common(password: str, common: Container[str]) -> bool:
 
 
 def _unit(text: str) -> str:
-    """Return the shortest part of which a text is a repetition, or the whole text."""
+    """Return the shortest part that gives `text` when it is repeated, such as "ab" for "ababa", or the whole text."""
     for length in range(1, len(text) // 2 + 1):
         if text[:length] * (len(text) // length) + text[: len(text) % length] == text:
             return text[:length]
@@ -71,17 +71,17 @@ class SignInAttempt(NamedTuple):
 
 
 def delay_s(failures: int, allowed: int) -> int:
-    """Return the pause in seconds after some failures: 0 below `allowed`, then 1, doubled by each further failure, at most 60."""
+    """Return the pause in seconds after a number of failures. It is 0 below `allowed`, then 1, and doubles each time up to 60."""
     return 0 if failures < allowed else min(LONGEST_S, 1 << min(failures - allowed, 6))
 
 
 def counted(email: str, address: str, *, is_known: bool = False) -> dict[bytes, int]:
-    """Return the keys under which an attempt is counted, with their numbers of failures without delay.
+    """Return the keys under which an attempt to sign in is counted. The value of a key is the number of failures without delay.
 
     The attempt's own key comes first. `address` is the client's address, or the id of a session that must repeat its password.
-    `is_known` is true for a session, and for an address from which the operator has signed in before: it is counted separately. For other
-    addresses, failures of an e-mail address are counted by group of client addresses, so that a stranger does not delay its owner, and
-    for all addresses together, which slows guessing from many places.
+    `is_known` is true for a session, and for an address from which the operator has signed in before. These are counted separately. For
+    other addresses, failures of an e-mail address are counted twice: by group of client addresses, so that a stranger does not delay the
+    owner, and for all client addresses together, which slows guessing from many places.
     """
     if is_known:
         keys = {_key("known", email, network(address)): EMAIL_FAILURES}
@@ -93,7 +93,7 @@ def counted(email: str, address: str, *, is_known: bool = False) -> dict[bytes, 
 
 
 def network(address: str, bits_of_4: int = 32, bits_of_6: int = 64) -> str:
-    """Return the network of an address. By default it is the /64 of an IPv6 address, which is one customer's, or the IPv4 address."""
+    """Return the network of an address. By default it is an IPv4 address itself, or the /64 of an IPv6 address (one customer's)."""
     try:
         parsed = ip_address(address)
     except ValueError:

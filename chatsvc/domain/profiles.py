@@ -28,7 +28,7 @@ class ClosedDays(NamedTuple):
     note: str = ""
 
     def __str__(self) -> str:
-        """Return the closed days as in a bot's file."""
+        """Return the text that a bot's file has for these closed days."""
         days = f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
         return f"{days} {self.note}".rstrip()
 
@@ -44,14 +44,14 @@ class FormField(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The form of one kind of request. `appointment` is whether an appointment has a time, only a date, or a number of nights."""
+    """The form of one kind of request. `appointment` says if an appointment has a time, only a date, or a number of nights."""
 
     appointment: str = "time"
     fields: tuple[FormField, ...] = ()
 
 
 class Profile(NamedTuple):
-    """Profile of a bot. `texts` are sentences by key and language; `forms` are by kind of request.
+    """Profile of a bot. `texts` has sentences by key and language, `forms` has a form for each kind of request.
 
     `suggestions` are questions that visitors are offered before their first message. `tests` check replies of the bot.
     """
@@ -85,7 +85,7 @@ class Profile(NamedTuple):
 
 
 def values_of_form(kind: str, form: Form) -> dict[str, object]:
-    """Return the form of a kind of request as in a bot's file."""
+    """Return a form as the values that a bot's file has for it. `kind` is the kind of request."""
     fields: list[dict[str, object]] = []
     for field in form.fields:
         values: dict[str, object] = {"name": field.name, "kind": field.kind, "ask": dict(field.ask), "required": field.required}
@@ -94,7 +94,7 @@ def values_of_form(kind: str, form: Form) -> dict[str, object]:
 
 
 def values_of(profile: Profile) -> dict[str, object]:
-    """Return closed days, form of address, texts, forms, suggestions and tests as in a bot's file."""
+    """Return the values that a bot's file has for a profile, by the name of the field."""
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     return {
         "closed": list(map(str, profile.closed)),

@@ -34,7 +34,7 @@ class RefusalCode(NamedTuple):
 
 @dataclass
 class Faults(AbstractContextManager["Faults"]):
-    """Collector of refusals of several values, so that they can be raised at once. Each check runs in a `with` block over it."""
+    """Collector of refusals of several values, so that they can be raised at once. Each check runs in a `with` block of the collector."""
 
     refusals: list[Refused] = field(default_factory=list)
 

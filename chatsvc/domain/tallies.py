@@ -19,7 +19,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Histogram:
-    """Counts of the values that were at most each of `bounds`, and their sum."""
+    """Histogram of values. `counts` has a count for each bucket up to a bound, and one for higher values. `total` is the values' sum."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -33,7 +33,7 @@ class Histogram:
         self.total += value
 
     def quantile(self, part: float) -> float | None:
-        """Estimate a quantile linearly within a bucket. Return None without values, and at most the last bound."""
+        """Estimate a quantile, linearly within a bucket; it is at most the last bound. Return None if there are no values."""
         rank, below, low = part * sum(self.counts), 0, 0.0
         for count, bound in zip(self.counts, self.bounds, strict=False):
             if count and below + count >= rank:

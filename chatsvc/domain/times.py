@@ -59,7 +59,7 @@ def parse_utc(text: str) -> int:
 
 
 def existing(local: datetime, zone_of_it: tzinfo) -> datetime:
-    """Return a local time that exists. A time in an hour that the clocks skip is moved forward by that hour."""
+    """Return a local time, moved forward if the clocks skip it. `zone_of_it` is the time zone; the times are naive."""
     return local.replace(tzinfo=zone_of_it).astimezone(UTC).astimezone(zone_of_it).replace(tzinfo=None)
 
 

@@ -111,7 +111,7 @@ class SignedEvent(NamedTuple):
 
 
 class ResentPage(NamedTuple):
-    """One page of re-sent events: the attempts, and the number left. `next` is the `after` of the next page, or None at the end."""
+    """Page of re-sent events: the attempts, and the number of events left. `next` is the `after` of the next page, or None at the end."""
 
     attempts: list[Attempt]
     left: int

@@ -44,7 +44,7 @@ _SHORT_HOURS = re.compile(r"((?:Mo|Tu|We|Th|Fr|Sa|Su)(?:[-,](?:Mo|Tu|We|Th|Fr|Sa
 
 
 class Site(NamedTuple):
-    """A website of a bot. `read_at` is the end of the last reading; `changes` has the counts of its draft, or of the last applied one."""
+    """A website of a bot. `read_at` is the end of the last reading; `changes` counts those of the draft or of the last applied draft."""
 
     id: str
     bot_id: str
@@ -104,14 +104,14 @@ class SiteDifference(NamedTuple):
 
 
 class Robots(NamedTuple):
-    """Rules of a robots.txt for this program (RFC 9309). Each rule is whether it allows, and its pattern."""
+    """Rules of a robots.txt for this program (RFC 9309). Each rule has a pattern, and is true if it allows matching paths."""
 
     rules: Sequence[tuple[bool, str]] = ()
     sitemaps: Sequence[str] = ()
     delay_s: float = 0.0
 
     def allows(self, url: str) -> bool:
-        """Return whether a page may be read. The longest matching pattern decides; of two of the same length, the one that allows."""
+        """Return whether a page may be read. The longest matching pattern decides. If two are equally long, allowing wins."""
         parts = urlsplit(url)
         path = unquote(parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return max(((len(pattern), allowed) for allowed, pattern in self.rules if _fits(path, pattern)), default=(0, True))[1]
@@ -134,7 +134,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def parse_robots(text: str) -> Robots:
-    """Parse a robots.txt: the groups for this program, or else those for all. If it has more than MOST_RULES rules, all is forbidden."""
+    """Parse a robots.txt. Use the groups for this program, or for all programs without these. More than MOST_RULES rules forbid all."""
     rules: dict[str, list[tuple[bool, str]]] = {"*": []}
     delays: dict[str, float] = {}
     sitemaps: list[str] = []
@@ -166,7 +166,7 @@ def parse_robots(text: str) -> Robots:
 
 
 def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
-    """Return whether a sitemap is an index of other sitemaps, and its addresses. A text with an address in each line is accepted too."""
+    """Return the addresses in a sitemap, after a flag: whether they are other sitemaps. A text with one address a line is accepted too."""
     if "<" not in text[:1000]:
         return False, filter(None, map(str.strip, text.splitlines()))
     addresses = (match[1].strip() or (match[2] or "").strip() for match in _LOCATION.finditer(text))
@@ -266,7 +266,7 @@ def _facts(businesses: Sequence[Mapping[str, Any]], language: str) -> Iterable[t
 
 
 def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
-    """Return the hours of each day, from texts ("Mo-Fr 09:00-18:00") and from lists of days with the times."""
+    """Return days (Monday is 0) with their hours. An entry of `given` is a text ("Mo-Fr 09:00-18:00"), or days with both times."""
     spans: list[tuple[Sequence[str], str, str]] = []
     for entry in given:
         spans += [(days.split(","), *times) for days, *times in _SHORT_HOURS.findall(entry)] if isinstance(entry, str) else [entry]
@@ -281,7 +281,7 @@ def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
 
 
 def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:
-    """Return the applied entries. Stored entries with the page and question of a new one are added, as after an import."""
+    """Return the applied entries, and matching stored entries. These have the page and question of a new entry, as after an import."""
     known, taken = {(entry.page, entry.key) for entry in applied}, {entry.entry_id for entry in applied}
     there = {(entry.source, entry.question): entry for entry in current.values() if entry.source and entry.id not in taken}
     twins = [(row, there.pop((row.page, row.question), None)) for row in new if (row.page, row.key) not in known] if there else []
@@ -314,7 +314,7 @@ def changed_entries(entries: Sequence[Entry], new: Sequence[SiteEntry], applied:
 
 
 def edited(applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[tuple[Entry, SiteEntry]]:
-    """Return the entries that a person has edited, with the site's texts."""
+    """Return each stored entry that a person has edited, with the applied entry, which has the site's text."""
     return [(entry, row) for row in applied if (entry := current.get(row.entry_id)) and _is_edited(entry, row)]
 
 

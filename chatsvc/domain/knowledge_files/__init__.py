@@ -26,7 +26,7 @@ READERS: dict[str, Callable[[str, str, str], Parsed]] = {
 
 
 def kind_of(name: str, data: bytes) -> str:
-    """Return the ending of a file by the format of its content, or else by its name.
+    """Return the ending of a file name for the format of the content. If the content shows no format, use the name's ending.
 
     The ending is in lower case, such as ".pdf". It is "" for a name without an ending.
     """
@@ -70,7 +70,7 @@ def _markdown(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterato
 
 
 def question(text: str, alt: Sequence[str], language: str) -> str:
-    """Format the lines of an entry above its answer, in Markdown; line breaks become blanks."""
+    """Format an entry's question, other phrasings and language as lines of Markdown. Line breaks in them become blanks."""
     phrasings = "".join(f"alt: {one_line(phrasing)}\n" for phrasing in alt)
     return f"## {escaped_question(one_line(text))}\n{phrasings}language: {one_line(language)}\n"
 

@@ -52,7 +52,7 @@ class _DocumentSection:
 
 
 class Passage(NamedTuple):
-    """A passage with its line number and its question. `key` is its heading and its position below that."""
+    """A passage with its line number and its question. `key` has its heading and its position below this heading."""
 
     line: int
     question: str
@@ -83,9 +83,10 @@ class Sections:
         self._begin()
 
     def take(self, kind: str, value: Any, number: int = 1) -> None:
-        """Add an element: a heading (level and text), the beginning or end of a list of questions, a question or a line.
+        """Add an element of this `kind`: "heading" (level and text), "question", "line" or "asked".
 
-        A question is the only heading of its section. The end of a list restores the headings above the list.
+        "asked" is the beginning of a list of questions, or its end if `value` is true. A question is the only heading of its
+        section. The end of a list restores the headings above the list.
         """
         if kind == "heading":
             self.heading(*value)
@@ -110,7 +111,7 @@ class Sections:
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
-        """Add a line that begins with Q:, A: (Soru:, Cevap:) or a question in bold, or continues one. Return False for other lines."""
+        """Add a line if it belongs to a labelled question (Q:, A:, Soru:, Cevap: or bold). Return False for any other line."""
         section = self._list[-1]
         if match := _BOLD_QUESTION.match(text):
             self._begin()
@@ -163,7 +164,7 @@ class Sections:
 
 
 def take(gathering: Gathering, sections: Sections, language: str | None) -> None:
-    """Add entries for labelled questions and for all passages to `gathering`. `language` is the one that the file declares."""
+    """Add entries for labelled questions and for all passages to `gathering`. `language` is declared by the file, or None."""
     take_labelled(gathering, sections, language)
     for passage in sections.passages():
         gathering.entry(passage.line, passage.question, (), passage.text, language, once=False)
@@ -354,7 +355,7 @@ def _packed(pieces: Iterator[tuple[int, str, str]]) -> list[tuple[int, str]]:
 
 
 def _cut(text: str) -> Iterator[tuple[str, str]]:
-    """Split a long paragraph between sentences, or else words, or else letters. Yield (separator, piece)."""
+    """Split a long paragraph between sentences. Long sentences are split between words, long words anywhere. Yield (separator, part)."""
     held = joint = ""
     for sentence in _sentences(text):
         if held and len(held) + len(sentence) + 1 > LONGEST:
@@ -380,7 +381,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _ends(text: str, end: re.Match[str]) -> bool:
-    """Return whether a sentence ends at a match: not after an abbreviation or ordinal ("3. kat"), nor before a small letter."""
+    """Return whether a sentence ends at `end`. It does not after an abbreviation or ordinal ("3. kat"), or before a small letter."""
     if text[end.end() : end.end() + 1].islower():
         return False
     if text[end.start()] != ".":
@@ -403,7 +404,7 @@ _ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMO
 
 
 def heads_of(lines: Sequence[str]) -> list[str]:
-    """Return the column heads of a table whose cells are separated by `|`. Return none if the lines are no table."""
+    """Return the column heads of a table whose cells are separated by `|`. Return an empty result if the lines are no table."""
     if len(lines) < _FEWEST_ROWS or any("|" not in line for line in lines[:_FEWEST_ROWS]) or re.search(_AMOUNT, lines[0]):
         return []
     return [cell.strip(" *_") for cell in lines[0].strip().removeprefix("|").removesuffix("|").split("|")]

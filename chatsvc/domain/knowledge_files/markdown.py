@@ -222,7 +222,7 @@ def _read_questions(gathering: Gathering, content: list[tuple[int, str, bool]]) 
 
 
 def _read_below(gathering: Gathering, draft: _Draft, number: int, line: str, name: str, value: str) -> None:
-    """Read a line below a question. `name` and `value` are the parts of a field, or empty."""
+    """Read a line below a question. `name` and `value` are those of a field such as `alt: hours`, or empty."""
     if name == "alt" and draft.begun:
         gathering.fault(number, "late_alt")
     elif name == "alt":

@@ -16,7 +16,7 @@ _BLANK = ("line", "")
 
 
 def replay(calls: Sequence[Sequence[Any]], sections: Sections, left_out: Container[str], title: str) -> None:
-    """Add the headings and lines of a page to `sections`, without the lines in `left_out`.
+    """Add the elements of a page (`calls`: kind and value) to `sections`, without the lines in `left_out`.
 
     These lines become headings: a question, a short line above a list of questions, and the first line that is part of the page's
     title. A question with a price becomes a line.
@@ -52,7 +52,7 @@ def _without_ornaments(calls: Sequence[Sequence[Any]], left_out: Container[str])
 
 
 def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Append a price on a line of its own to the name in the line above it."""
+    """Join each price that is alone on its line with the name in the line above."""
     joined: list[tuple[str, Any]] = []
     for kind, value in calls:
         position = -2 if joined[-1:] == [_BLANK] else -1
@@ -65,7 +65,7 @@ def _with_prices(calls: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a line may be the name of the thing whose price is below it."""
+    """Return whether a line may name a product or service whose price is in the next line."""
     return 0 < len(text.split()) <= _NAME_WORDS and text[-1] not in ".!:" and "|" not in text and not names_price(text)
 
 

@@ -41,7 +41,7 @@ class FileFault:
 
 
 class KnowledgeFileError(ValueError):
-    """A file has faults, which are in the order of the file. `unit` is what their numbers count: lines, pages or paragraphs."""
+    """Exception with all faults of a file, in its order. `unit` is what their line numbers count: lines, pages or paragraphs."""
 
     def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
         super().__init__(source, faults)
@@ -78,7 +78,7 @@ class Parsed(NamedTuple):
 
 
 class ReadFile(TypedDict):
-    """Contents of a file as a process for reading files returns them. JSON has made lists of the tuples."""
+    """Contents of a file, returned by the process that reads files. Tuples are lists here, since they were sent as JSON."""
 
     name: str
     entries: Sequence[ParsedEntry]
@@ -128,7 +128,7 @@ class Gathering:
         source: str = "",
         once: bool = True,
     ) -> None:
-        """Add an entry. `alt` has pairs of line and phrasing. `once` is False if a question may occur twice in the file."""
+        """Add an entry. `alt` has pairs of line and phrasing. If `once` is true, a question may occur only once in the file."""
         if language is None:
             self._assumed.append(len(self.entries))
             language = self.default_language
@@ -189,7 +189,7 @@ class Gathering:
 
 
 def is_language(value: str) -> bool:
-    """Return whether a text is a language tag with a code of two or three letters. "english" would be well-formed too."""
+    """Return whether a text is a language tag with a code of two or three letters. Longer codes, such as "english", are refused."""
     return is_tag(value) and len(primary(value)) <= 3
 
 
