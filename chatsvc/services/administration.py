@@ -25,7 +25,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Effect(Enum):
-    """Effect of an operation, by which the audit log records it."""
+    """Effect of an operation. It decides whether and when the audit log records the operation."""
 
     LOOK = "look"  # not recorded: shows neither secrets nor visitors' words in bulk
     CHANGE = "change"  # recorded before it runs, completed after
@@ -39,7 +39,7 @@ class Operation(NamedTuple):
 
     `use_case` is "group.module.function" in chatsvc.services, imported on use. `role` is the least role in the account concerned. It is
     None for an operation of the dashboard on the operator's own session and settings.
-    `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
+    `records` are the names of arguments that contain a record's id; the first one decides the account. `editable` are the arguments that an
     editor may give although the operation needs a higher role, `own` those that each operator may give about himself or herself.
     `compares` is true if the audit log gets the settings before and after (see audit_changes.py).
     """
@@ -58,7 +58,7 @@ class Operation(NamedTuple):
         return function
 
     def least_role(self, arguments: Mapping[str, Any]) -> Role | None:
-        """Return the least role for the operation with these arguments, or None if the use-case itself compares record and caller."""
+        """Return the least role that these arguments require, or None if the use-case itself checks the caller's rights."""
         if not self.own and not self.editable:
             return self.role
         given = {name for name, value in arguments.items() if value is not None}

@@ -21,7 +21,7 @@ _LEFT_OUT = frozenset(
 
 
 async def settings_of(services: Services, caller: Caller, operation: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that an operation may change, by path such as "texts.thanks.tr", or none if the record is missing."""
+    """Return the settings that an operation may change, by path such as "texts.thanks.tr". Return {} if the record is missing."""
     record: Mapping[str, Any] = {}
     try:
         match operation:
@@ -55,7 +55,7 @@ async def settings_of(services: Services, caller: Caller, operation: str, argume
 
 
 def compare(before: Mapping[str, str], after: Mapping[str, str]) -> list[SettingChange]:
-    """List at most MOST differences, in the order of the paths, with values of at most LONGEST characters."""
+    """List at most MOST settings that differ, ordered by path. Values are cut to LONGEST characters."""
     changes = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path, ""), after.get(path, "")

@@ -1,6 +1,6 @@
-"""Container of the parts of one process with which use-cases work.
+"""Container of the parts of a process that use-cases need.
 
-Many parts are made when first used. The service and a command have one each.
+Many parts are made when first used. A running service has one container, and so has each command.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ HASHES = 2  # passwords hashed at a time, 19 MiB each
 class Services:
     """The parts of one process. A command without a running service has no engines and no node.
 
-    `own_port` is the bound port, which webhooks must not reach, or 0 for the configured one. `node` is this process as others see it.
+    `own_port` returns the bound port, which webhooks must not reach, or 0 for the configured port. `node` is this process as others see it.
     `platforms` are the messaging platforms by name.
     """
 
@@ -82,12 +82,12 @@ class Services:
     _parts: dict[Callable[[Services], Any], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Note the time of the start."""
+        """Set the time of the start, and create the counters."""
         self.started_at, self.tallies = self.clock(), Tallies(self.config.limits.max_in_flight)
 
     @property
     def cursors(self) -> Cursors:
-        """Return the cursors under the current master key."""
+        """Return the reader and writer of page cursors, with a key from the current master key."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
             self._cursors = self.secret.in_force, Cursors(self.secret("cursors"))
         return self._cursors[1]
@@ -97,7 +97,7 @@ class Services:
         return self.config.notices.smtp is not None
 
     def part(self, make: Callable[[Services], T]) -> T:
-        """Return the part of the process that `make` makes when it is first used, since few commands need any."""
+        """Return the part of this process that `make` creates. It is created at its first use, since few commands need it."""
         if make not in self._parts:
             self._parts[make] = make(self)
         return cast("T", self._parts[make])
@@ -120,7 +120,7 @@ class Services:
 
     @cached_property
     def webhooks(self) -> WebhookQueue:
-        """Make the queue of webhook deliveries when it is first used: few commands send, and an HTTP client takes long to import."""
+        """Make the queue of webhook deliveries when it is first used, since an HTTP client takes long to import."""
         from chatsvc.delivery.webhooks import WebhookQueue
         from chatsvc.outbound.client import Guard
         from chatsvc.outbound.webhook import WebhookSender
@@ -143,7 +143,7 @@ class Services:
         return WebsiteClient(guard, self.egress, _client_context("website.ca_file", settings.ca_file))
 
     def _own_addresses(self) -> Own:
-        """Collect the addresses of the service itself, which nothing that customers name may reach."""
+        """Return the addresses of the service itself, which URLs from customers must not reach."""
         from chatsvc.outbound.resolver import own_addresses
 
         server = self.config.server
@@ -152,7 +152,7 @@ class Services:
         return own_addresses(listeners, server.public_url)
 
     async def offload(self, work: Callable[[], T]) -> T:
-        """Run long work in a thread, in the share of the account that the call is about."""
+        """Run long work in a thread. The account that the call is about may use SHARE threads at a time."""
         return await self.threads.run(work)
 
     async def close(self) -> None:

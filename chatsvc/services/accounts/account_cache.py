@@ -1,7 +1,7 @@
 """Cache of API keys, accounts and bots.
 
 A single process updates the cache after each of its commits, in their order. So a request needs no query, and a revoked key, a changed
-plan or a used-up allowance takes effect with the next request. If there are several processes, each compares the version of the account.
+plan or a used-up allowance takes effect with the next request. Each of several processes compares its cached version with the store's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AccountState:
-    """An account in memory with its bots and allowance, and their version if other processes may change them."""
+    """An account in memory, with its bots and allowance. `version` shows whether another process has changed the account."""
 
     __slots__ = ("account", "allowance", "bots", "counted", "keys", "version")
 
@@ -35,13 +35,13 @@ class AccountState:
         self.counted = True  # whether the counts are those of `version`
 
     def update_account(self, account: Account) -> None:
-        """Store the changed row of the account."""
+        """Replace the cached account by its changed row, and update its allowance."""
         self.account = account
         self.allowance.limit = account.messages_limit
         self.allowance.credits = account.message_credits
 
     def apply_exchange(self, bot_id: str, month: str, counts: Counts) -> None:
-        """Store the counts of a committed exchange."""
+        """Update the cached counts after an exchange (a message and its reply) was committed."""
         self.allowance.used[month] = counts.month_used
         self.allowance.credits = counts.credits
         if counts.credits != self.account.message_credits:
@@ -50,10 +50,10 @@ class AccountState:
 
 
 class AccountCache:
-    """Read-through cache over the store. If there is a single process, the use-cases update it.
+    """Read-through cache of accounts. A single process updates the cache after each change.
 
-    `versioned` is only given if there are several processes: it runs a reading unit, and returns the account's version on the same
-    snapshot.
+    `versioned` is None for a single process. Otherwise it is a function that runs a reading unit, and returns the unit's result and the
+    account's version from the same snapshot.
     """
 
     def __init__(self, db: Database, versioned: Callable[[str, Unit[Any]], Awaitable[Versioned]] | None = None) -> None:
@@ -67,7 +67,7 @@ class AccountCache:
     async def key(self, secret: str) -> tuple[ApiKey | None, AccountState | None]:
         """Look up an API key and its account; raises StoreUnavailable. The caller then has to call `confirm`.
 
-        A malformed key is unknown without a query. The account is None if it does not exist any more.
+        No query is made for a malformed key. The account is None if it does not exist any more.
         """
         digest, known = key_rules.digest(secret), self._account_of_key
         state = self._accounts.get(known.get(digest, ""))
@@ -89,7 +89,7 @@ class AccountCache:
         self._account_of_key = {}
 
     async def account(self, account_id: str) -> AccountState | None:
-        """Return an account as the store has it, or None if it does not exist any more. Raises StoreUnavailable."""
+        """Return an account in its current state, or None if the account does not exist any more. Raises StoreUnavailable."""
         state = self._accounts.get(account_id) if self._versioned is None else None
         return state or await self._load(account_id)
 
@@ -99,9 +99,9 @@ class AccountCache:
         return state.bots.get(bot_id or "") if state else None
 
     def confirm(self, state: AccountState, version: AccountVersion | None) -> bool:
-        """Return whether the cached account is still valid at `version`, or None if no other process can change it.
+        """Return whether the cached account is valid. `version` is its version in the store, or None for a single process.
 
-        If only the activity is newer, the account stays valid, but its counts are read again before their next use.
+        If only `activity` is newer there, the account stays valid, but its counts are read again before their next use.
         """
         if version is None:
             return True
@@ -120,17 +120,17 @@ class AccountCache:
         return True
 
     async def counted(self, state: AccountState) -> AccountState:
-        """Return the account with its current counts. Raises StoreUnavailable."""
+        """Return the account with its current counts of messages. Raises StoreUnavailable."""
         return state if state.counted else await self._load(state.account.id) or state
 
     def remove_account(self, account_id: str) -> None:
-        """Drop a deleted account, with all keys and unanswered words."""
+        """Remove a deleted account from the cache. Also forget all keys, and all messages that got no reply."""
         self._accounts.pop(account_id, None)
         self.invalidate_keys()
         self.unanswered.clear()
 
     async def flush_key_uses(self) -> None:
-        """Write the keys' times of last use. After a fault they are kept for the next call."""
+        """Write to the store when each key was last used. If this fails, the times are kept for the next call."""
         uses, self.key_uses = self.key_uses, {}
         if not uses:
             return

@@ -18,7 +18,7 @@ NO_PLAN = "none"
 
 
 def plain_text(value: str, field: str, most: int = 200) -> str:
-    """Check a name or label: printable, with a visible character, at most `most` characters; raises Refused."""
+    """Check and strip a name or label. It must be printable, visible, and of at most `most` characters. Raises Refused."""
     text = value.strip()
     if len(text) > most:
         raise refusals.text_too_long(field=field, most=most, length=len(text))
@@ -30,7 +30,7 @@ def plain_text(value: str, field: str, most: int = 200) -> str:
 
 
 def long_text(value: str, field: str, most: int, *, optional: bool = False) -> str:
-    """Check a text of several lines: not empty unless it is `optional`, at most `most` characters, storable; raises Refused."""
+    """Check and strip a text of at most `most` characters. An empty text is refused unless `optional` is true. Raises Refused."""
     text = value.strip()
     if not text and not optional:
         raise refusals.text_empty(field=field)
@@ -42,7 +42,7 @@ def long_text(value: str, field: str, most: int, *, optional: bool = False) -> s
 
 
 def _plan(services: Services, name: str) -> tuple[str | None, int]:
-    """Return the name of a plan as it is stored, with the plan's allowance."""
+    """Return a plan's name and its number of messages, or None and 0 for no plan. Raises `plan_unknown`."""
     if name == NO_PLAN:
         return None, 0
     plan = services.config.plans.get(name)
@@ -71,7 +71,7 @@ async def resolve(services: Services, caller: Caller, account_id: str | None) ->
 
 
 async def count_trial(services: Services, account: Account, bot_id: str, tier: Tier, usage: Usage, counted_at: int) -> None:
-    """Count what a model's reply to the team has cost, which is not charged."""
+    """Record the cost of a model's reply to the team. The account is not charged for it."""
     cost = cost_micro_usd(tier, usage)
     services.tallies.spent(tier.name, account.plan or NO_PLAN, usage, cost)
     await today.count_trial(services.db, bot_id, counted_at, sum(usage), cost)
@@ -89,7 +89,7 @@ async def create(services: Services, _: Caller, *, name: str, plan: str = "enter
 async def list_all(
     services: Services, caller: Caller, *, q: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[AccountUsage]:
-    """List the accounts in the caller's scope, oldest first, with this month's messages. `q`: a part of the name, or an id."""
+    """List the accounts in the caller's scope, oldest first, with this month's messages. `q` finds accounts by id or part of the name."""
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
     month, wanted, matches = times.month(services.clock()), fold((q or "").strip()), list[AccountUsage]()
     while len(matches) <= limit:
@@ -163,7 +163,7 @@ async def delete(services: Services, caller: Caller, *, account: str) -> Account
 
 
 def instant_of(text: str) -> int:
-    """Read an ISO 8601 date or time in UTC, as milliseconds; raises `time_invalid`."""
+    """Convert an ISO 8601 date or time in UTC to Unix milliseconds; raises `time_invalid`."""
     try:
         return times.parse_utc(text)
     except (ValueError, OverflowError):
@@ -173,7 +173,7 @@ def instant_of(text: str) -> int:
 async def create_key(
     services: Services, caller: Caller, *, account: str | None = None, name: str | None = None, expires: str | None = None
 ) -> NewKey:
-    """Create a key. The result contains the secret, which no later call can show."""
+    """Create an API key. The result contains the secret, which no later call can show."""
     state = await resolve(services, caller, account)
     now = services.clock()
     secret = keys.generate()
@@ -193,7 +193,7 @@ async def create_key(
 async def list_keys(
     services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[ListedKey]:
-    """List the keys of one account, or of the caller's scope, oldest first."""
+    """List the API keys of one account, or of all accounts in the caller's scope, oldest first."""
     chosen = caller.scope.accounts if account is None else [(await resolve(services, caller, account)).account.id]
     if services.account_cache.key_uses:
         await services.account_cache.flush_key_uses()
@@ -205,7 +205,7 @@ async def list_keys(
 
 
 async def revoke_key(services: Services, caller: Caller, *, key: str) -> ListedKey:
-    """Revoke a key permanently. It is refused from the next request on."""
+    """Revoke an API key permanently. The key is refused from the next request on."""
     now = services.clock()
     revoked = await stored.revoke_key(services.db, key, caller.scope.accounts, now)
     if revoked is None:

@@ -1,4 +1,4 @@
-"""Usage of an account over some days (GET /analytics and `usage`), the quality of its bots' work, and platforms' messages."""
+"""Reports on an account: usage (GET /analytics), quality of its bots' work, and messages on platforms that charge."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -21,7 +21,7 @@ MAX_DAYS = 90
 
 
 async def summary(services: Services, state: AccountState, days: int) -> UsageSummary:
-    """Sum up the last `days` days (1 to 90), today included; raises StoreUnavailable."""
+    """Sum up an account's usage of the last `days` days (1 to 90), today included; raises StoreUnavailable."""
     to = services.clock()
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
     oldest, rows = await day_counts.usage_summary(services.db, state.account.id, start, to, ROW_CAP)
@@ -47,7 +47,7 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
 
 
 async def show(services: Services, caller: Caller, *, account: str | None = None, days: int = DEFAULT_DAYS) -> UsageSummary:
-    """Sum up the usage of an account in the caller's scope."""
+    """Sum up the usage of an account in the caller's scope over the last `days` days. Raises Refused."""
     return await summary(services, await accounts.resolve(services, caller, account), max(1, min(days, MAX_DAYS)))
 
 
@@ -56,11 +56,11 @@ MOST_PEOPLE = 100
 
 
 class QualityReport(NamedTuple):
-    """Counts of some days up to the instant `end`, and of the same number of days before.
+    """Counts of the bots' work over some days up to `end` (Unix milliseconds), and over as many days before (`before`).
 
-    Days are those of each bot's time zone, written as 00:00 UTC of the date. `rows` are the counts by day and bot, without empty ones.
-    `people` are the operators, by name or e-mail address, who wrote to visitors who waited. `entries` are the most used ones of the last
-    `entry_days` days, and `missed` the most frequent questions without an answer.
+    `days` are those of each bot's time zone, written as 00:00 UTC of the date. `rows` has the counts by day and bot, without empty ones.
+    `people` are the operators, by name or e-mail address, who wrote to waiting visitors. `entries` are the most used knowledge entries of
+    the last `entry_days` days, and `missed` the most frequent questions without an answer.
     """
 
     bots: list[Bot]
@@ -76,18 +76,18 @@ class QualityReport(NamedTuple):
     missed: list[MissedQuestion]
 
     def of_day(self, day: int) -> Quality:
-        """Sum up a day over the bots."""
+        """Return the sum of all bots' counts on a day."""
         return total(self.rows.get((day, bot.id), NOTHING) for bot in self.bots)
 
     def of_bot(self, bot_id: str) -> Quality:
-        """Sum up a bot over the days."""
+        """Return the sum of a bot's counts over all days."""
         return total(self.rows.get((day, bot_id), NOTHING) for day in self.days)
 
 
 async def show_quality(
     services: Services, caller: Caller, *, account: str | None = None, bot: Bot | None = None, days: int = DEFAULT_DAYS
 ) -> QualityReport:
-    """Sum up the last `days` days, today included, of an account or one of its bots; raises Refused."""
+    """Report the quality of the last `days` days, today included, for an account or one of its bots. Raises Refused."""
     if bot is not None and account not in (None, bot.account_id):
         raise refusals.bot_not_found(bot=bot.id)
     state, bot_id = await accounts.resolve(services, caller, bot.account_id if bot else account), bot.id if bot else None
@@ -113,7 +113,7 @@ async def show_quality(
 
 
 async def _people(services: Services, responses: Mapping[str, int]) -> list[tuple[str, ResponseTimes]]:
-    """List the operators (also administrators) who wrote to waiting visitors. Those with the most first responses come first."""
+    """List the operators (also administrators) who wrote to waiting visitors. Operators with the most first responses come first."""
     ids = sorted({item.partition(" ")[2] for item in responses} - {""})[:MOST_PEOPLE]
     writers = [operator for operator_id in ids if (operator := await operators.find_by_id(services.db, operator_id))]
     people = [(operator.name or operator.email, response_times(responses, operator.id)) for operator in writers]
@@ -135,7 +135,7 @@ class SendUsage(NamedTuple):
 
 
 async def show_sends(services: Services, caller: Caller, *, account: str | None = None) -> list[SendUsage]:
-    """List the bots of an account that use a platform with charges for messages, or have used one this month."""
+    """Return the usage of each bot that has a platform with charges for messages, or used one this month."""
     state = await accounts.resolve(services, caller, account)
     month = times.month(services.clock())
     sent = await platforms.sends(services.db, list(state.bots), month)

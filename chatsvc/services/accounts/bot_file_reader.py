@@ -33,7 +33,7 @@ _BRACES = re.compile(r"\{(\w*)\}")
 
 
 class BotFileFault(NamedTuple):
-    """Fault of a bot's file. Line and column count from 1, and are 0 for the whole file; `domain.profiles` has the sentences."""
+    """A fault in a bot's file. Line and column count from 1; both are 0 if the fault is about the whole file."""
 
     line: int
     column: int
@@ -42,7 +42,7 @@ class BotFileFault(NamedTuple):
 
 
 def values_of(value: object) -> tuple[Node, dict[int, str]]:
-    """Return the document as plain values, and the path of each line, such as `forms.quote.fields.0.name`."""
+    """Return plain values as a document for `read`, and the path of each of its lines, such as `forms.quote.fields.0.name`."""
     paths: dict[int, str] = {}
 
     def node(value: object, path: str) -> Node:
@@ -63,10 +63,10 @@ def values_of(value: object) -> tuple[Node, dict[int, str]]:
 
 
 class BotFileReader:
-    """Reader of one file, which collects its faults.
+    """Reader of one bot's file, which collects the file's faults.
 
-    `tiers` are the names that `model` may have, or None if they are not known. `knowledge` are the patterns of knowledge files that the
-    file names, or None if it names none. `bot sync` reads them, `bot apply` leaves them.
+    `tiers` are the allowed values of the setting `model`, or None if they are not known. `knowledge` are the patterns of knowledge files in
+    the bot's file, or None if it has no patterns. `bot sync` reads these knowledge files, `bot apply` ignores them.
     """
 
     def __init__(self, tiers: Collection[str] | None) -> None:
@@ -78,7 +78,7 @@ class BotFileReader:
         return sorted({fault[:3]: fault for fault in self.faults}.values(), key=lambda fault: fault[:3])[:MAX_FAULTS]
 
     def read_text(self, text: str) -> dict[str, Any]:
-        """Return the parts of a file by name: columns of a bot, and fields of its profile."""
+        """Read a file, and return its parts by name: columns of a bot, and fields of its profile. Faults are added to `faults`."""
         if len(text) > MAX_CHARACTERS:
             self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
             return {}
@@ -108,7 +108,7 @@ class BotFileReader:
         return parts
 
     def _parts(self, node: Node, whole: str, readers: Mapping[str, Reader], known: Sequence[str] = ()) -> dict[str, Any]:
-        """Read the parts of a mapping, each by the reader of its name; refuse those of other names."""
+        """Read each part of a mapping with the reader for its name. Refuse parts without a reader."""
         parts: dict[str, Any] = {}
         for key, value in self._items(node):
             if key.text in readers:
@@ -121,7 +121,7 @@ class BotFileReader:
         self.faults.append(BotFileFault(node.line, node.column, code, facts))
 
     def _children(self, node: Node, kind: type[Map | List], code: str) -> list[Any]:
-        """Return the items of a map or list, or an empty list if there is no value; refuse anything else."""
+        """Return the items of a map or list, or an empty list for a missing value. Any other value adds a fault with `code`."""
         if isinstance(node, kind):
             return node.items
         if not (isinstance(node, Scalar) and node.null):
@@ -137,7 +137,7 @@ class BotFileReader:
         return items
 
     def _list(self, node: Node, most: int | None = None, code: str = "") -> list[Node]:
-        """Return the items of a list, at most `most`; more are refused with `code`."""
+        """Return at most `most` items of a list. A longer list adds a fault with `code`."""
         items = self._children(node, List, "no_list")
         if most is not None and len(items) > most:
             self._refuse(node, code, most=most)

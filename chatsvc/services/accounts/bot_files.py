@@ -1,4 +1,4 @@
-"""A bot as one YAML file: export, apply and compare it, or change single parts; the default sentences."""
+"""A bot as one YAML file: export, apply and compare the file, or change single settings. Also lists the default sentences."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ def _lines(value: object, indent: str = "") -> Iterable[str]:
 
 
 class DefaultSentence(NamedTuple):
-    """A default sentence of the dialogue, by language, with the names of its placeholders."""
+    """A default sentence of bots, with its text in each language and the names of its placeholders."""
 
     name: str
     texts: Mapping[str, str]
@@ -57,19 +57,19 @@ class DefaultSentence(NamedTuple):
 
 
 def default_sentences() -> list[DefaultSentence]:
-    """List the sentences of the dialogue, in the order of their file."""
+    """List the default sentences of bots, in the order of the file that contains the sentences."""
     return [DefaultSentence(name, catalogue.sentences(name), sorted(catalogue.placeholders(name) or ())) for name in catalogue.names()]
 
 
 class SampleQuestion(NamedTuple):
-    """A sentence of the bot in a form, with the choices that it offers."""
+    """A sentence that the bot says while a visitor fills in a form, with the choices that it offers."""
 
     text: str
     choices: Sequence[str] = ()
 
 
 def sample_questions(bot: Bot, kind: str, form: Form, language: str, now: datetime) -> list[SampleQuestion]:
-    """Return what the bot says in a language until a form of a kind is filled in."""
+    """Return the sentences that the bot says from the opening to the end of `form`. `kind` is the kind of request."""
     from chatsvc.engines.knowledge.forms import RequestForm
     from chatsvc.engines.knowledge.state import RequestDraft
 
@@ -106,20 +106,20 @@ async def apply(services: Services, _: Caller, *, bot: Bot, file: str, text: str
 
 
 class BotDifferences(NamedTuple):
-    """Difference between a bot's file before and after. Lines begin with "-" (removed), "+" (added) or " " (beside these)."""
+    """Changes to a bot's file, as lines. A line begins with "-" (removed), "+" (added) or " " (unchanged, for context)."""
 
     lines: list[str]
 
 
 async def compare(services: Services, _: Caller, *, bot: Bot, file: str, text: str) -> BotDifferences:
-    """Return the changes that `apply` would make. Raises `bot_file_invalid` as `apply` does."""
+    """Return the changes that `apply` would make, without making them. Raises `bot_file_invalid`."""
     after = bot._replace(**(await _read(services, bot, file, text))[1])
     lines = await services.threads.run(lambda: list(unified_diff(_written(bot), _written(after), n=2, lineterm="")), bot.account_id)
     return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
 
 
 async def _read(services: Services, bot: Bot, file: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parts of a file, and the columns that a bot gets from them. Raises `bot_file_invalid`."""
+    """Return the parts of a file, and the columns of the bot that these parts would change. Raises `bot_file_invalid`."""
     reader = BotFileReader(services.config.models)
 
     def read() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -134,7 +134,7 @@ async def _read(services: Services, bot: Bot, file: str, text: str) -> tuple[dic
 
 
 def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that a bot gets from the parts of a file, without those that it has already."""
+    """Return the columns of a bot that the parts of a file would change, with the new values."""
     owned = {name: part for name, part in parts.items() if name in Profile._fields}
     columns = {name: part for name, part in parts.items() if name not in owned}
     if owned:
@@ -148,16 +148,16 @@ def differing_of(bot: Bot, parts: Mapping[str, Any]) -> dict[str, Any]:
 async def change(services: Services, _: Caller, *, bot: Bot, hours: dict[str, str] | None = None, **settings: Any) -> Bot:
     """Change the given settings of a bot.
 
-    `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` have the form of the bot's file. `hours` are those of single
-    days ("mon": "9-12, 13-18:30") in place of `opening_hours`; days that are not given stay as they are. Each form and each sentence given
-    replaces the one of its name; an empty sentence or form restores the default. Raises `bot_settings_invalid` with the path of each value,
-    or `several` if other settings have faults too.
+    `closed`, `form_of_address`, `texts`, `forms`, `suggestions` and `tests` have the form of the bot's file. `hours` has opening hours of
+    single days ("mon": "9-12, 13-18:30"), instead of `opening_hours`; other days do not change. A given form or sentence replaces the form
+    or sentence with its name; an empty form or sentence restores the default. Raises `bot_settings_invalid` with the path of each wrong
+    value, or `several` if other settings have faults too.
     """
     return await bots.update(services, bot, partial(changes_of, services, hours=hours, **settings))
 
 
 def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None, **settings: object) -> dict[str, Any]:
-    """Return the columns that `change` writes. It is called in the transaction, so that no concurrent change is lost."""
+    """Return the columns that `change` writes. This function runs in the transaction, so that no concurrent change is lost."""
     faults, changes, given = refusals.Faults(), dict[str, Any](), dict[str, Any]()
     for part in Profile._fields:
         value = settings.pop(part, None)
@@ -180,7 +180,7 @@ def changes_of(services: Services, bot: Bot, hours: dict[str, str] | None = None
 
 
 def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> str | None:
-    """Return a bot's profile with the given parts, as it is stored; raises `bot_settings_invalid`."""
+    """Return a bot's profile in its stored form, with the `given` parts replaced; raises `bot_settings_invalid`."""
     before = profiles.load(bot.profile)
     texts, forms = given.get("texts"), given.get("forms")
     if texts is not None:
@@ -198,7 +198,7 @@ def _profile(services: Services, bot: Bot, given: dict[str, Any]) -> str | None:
 
 
 async def close(services: Services, _: Caller, *, bot: Bot, first: str, last: str = "", note: str = "") -> Bot:
-    """Add days on which the business is closed, in place of those that begin on the same day. Without `last` it is one day."""
+    """Close the business from the day `first` to `last`, or for one day without `last`. Replace closed days that begin on `first`."""
     days = f"{first}..{last or first} {note}"
     return await bots.update(
         services, bot, lambda current: changes_of(services, current, closed=[days, *_closed_otherwise(current, first)])
@@ -216,7 +216,7 @@ def _closed_otherwise(bot: Bot, first: str) -> list[str]:
 
 
 def _merged(before: Mapping[str, Mapping[str, str]], texts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Replace the given sentences, and leave out empty ones."""
+    """Return the sentences `before`, with those of `texts` added or replaced. Empty sentences are left out."""
     merged = {name: {**before.get(name, {}), **texts.get(name, {})} for name in {**before, **texts}}
     written = {name: {language: text for language, text in sentences.items() if text.strip()} for name, sentences in merged.items()}
     return {name: sentences for name, sentences in written.items() if sentences}

@@ -1,4 +1,4 @@
-"""Bots of a folder (cli/bot_folder.py): compare them with the bots of an account, by name, and change all of them or none."""
+"""Synchronisation of an account's bots with files in a folder (cli/bot_folder.py). Bots are matched by name; all change or none."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ class BotFile(TypedDict):
 
 
 class SyncStep(NamedTuple):
-    """A bot's step of the plan. `change` is "create", "update", "none" or "remove" (of entries, never of a bot)."""
+    """Step of a sync for one bot. `change` is "create", "update", "none", or "remove" (of knowledge files, never of the bot)."""
 
     bot: str
     change: str
@@ -37,7 +37,7 @@ class SyncStep(NamedTuple):
 
 
 class SyncResult(NamedTuple):
-    """The plan, and the failed tests by the name of their bot."""
+    """Result of a sync: its steps (`plan`), and the failed tests, each with the name of its bot."""
 
     plan: list[SyncStep]
     failed: list[tuple[str, BotTestOutcome]]
@@ -52,10 +52,10 @@ async def sync(
     prune: bool = False,
     check: bool = False,
 ) -> SyncResult | Unchanged:
-    """Change an account's bots to match files.
+    """Change an account's bots so that they match `files`.
 
-    All bots are changed or none. If `check` is true, nothing is changed and the bots' tests run. Raises `bot_file_invalid` with the faults
-    of all files.
+    All bots are changed or none. If `check` is true, nothing is changed and the bots' tests run. If `prune` is true, knowledge files
+    that a bot's file does not name any more are removed. Raises `bot_file_invalid` with the faults of all files.
     """
     state = await accounts.resolve(services, caller, account)
     wanted = _wanted(services, state, files)
@@ -83,7 +83,7 @@ async def sync(
 
 
 def _wanted(services: Services, state: AccountState, files: Sequence[BotFile]) -> list[SyncedBot]:
-    """Read all files; raises `bot_file_invalid` with the faults of all of them."""
+    """Read all files, and return the bots that they describe. Raises `bot_file_invalid` with the faults of all files."""
     faults: list[dict[str, Any]] = []
     wanted: list[SyncedBot] = []
     named: dict[object, str] = {}

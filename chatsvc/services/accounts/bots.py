@@ -1,4 +1,4 @@
-"""Chatbots: create, list, show, change, switch and delete them; `find` and `page` for the message interface."""
+"""Chatbots: create, list, show, change, switch on or off, and delete them; `find` and `page` for the message interface."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> Bot:
 
 
 def checked(tiers: Collection[str] | None, given: Mapping[str, object]) -> dict[str, Any]:
-    """Check all given settings by their names, and return them. "" removes an optional text. Without `tiers`, any tier is accepted."""
+    """Check the given settings, and return them by name. "" removes an optional text. `tiers` are the allowed models, or None for any."""
     settings, faults = dict[str, Any](), refusals.Faults()
     for name, value in given.items():
         if value is not None:
@@ -90,7 +90,7 @@ def _country(value: str) -> str:
 
 
 def _phone(value: str) -> str:
-    """Return a telephone number as the business writes it. A short one such as 444 0 123 counts."""
+    """Check a telephone number, and return it unchanged. Short numbers such as 444 0 123 are valid. Raises `phone_invalid`."""
     if not _PHONE.fullmatch(value) or not 3 <= sum(map(str.isdigit, value)) <= contacts.MAX_DIGITS:
         raise refusals.phone_invalid(phone=value)
     return value
@@ -127,7 +127,7 @@ def new(services: Services, state: AccountState) -> Bot:
 async def list_all(
     services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[Bot]:
-    """List the bots of one account, or of the caller's scope, account by account."""
+    """List the bots of one account, or of all accounts in the caller's scope, account by account."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     limit, position = paging.clamped(limit), paging.parsed(after, str, paging.number)
     rows = await stored.page(services.db, chosen, limit + 1, position)
@@ -141,7 +141,7 @@ async def show(_: Services, __: Caller, *, bot: Bot) -> Bot:
 
 
 async def change(services: Services, _: Caller, *, bot: Bot, **settings: object) -> Bot:
-    """Change the given settings; "" removes an optional text."""
+    """Change the given settings of a bot; "" removes an optional text."""
     changes = checked(services.config.models, settings)
     return await update(services, bot, lambda _: changes)
 

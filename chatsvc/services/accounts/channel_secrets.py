@@ -1,4 +1,4 @@
-"""Channels with their secrets, which are JSON sealed with the master key. Also stores faults of channels."""
+"""Channels with their secrets, which are JSON encrypted with the master key. Also stores why a platform refuses a channel."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ def seal(key: MasterKey, channel_id: str, secrets: Mapping[str, str]) -> bytes:
 
 
 def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
-    """Return the token of a channel. Return None if its secrets cannot be opened or contain no token."""
+    """Return the platform's token of a channel, or None if its secrets cannot be decrypted or contain no token."""
     try:
         return _unsealed(key, channel_id, sealed).get("token")
     except sealing.Unsealable:
@@ -73,7 +73,7 @@ class OpenChannels:
         return {row[0].channel: opened(self._key, *row) for row in await stored.of_bot(self._db, bot_id)}
 
     async def of_kind(self, channel: str) -> list[OpenChannel]:
-        """List the channels of a kind in all accounts."""
+        """List the channels of a kind, such as "web", in all accounts."""
         return [opened(self._key, *row) for row in await stored.of_kind(self._db, channel)]
 
     def changed(self, bot_id: str) -> None:

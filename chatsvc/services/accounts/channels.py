@@ -25,7 +25,7 @@ class Snippet(NamedTuple):
 
 
 async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settings: object) -> SetChannel:
-    """Set a channel; settings that are not given do not change. A token is checked by a call to the platform, and not stored if refused.
+    """Create or change a channel; settings that are not given do not change. The platform checks a token; a refused token is not stored.
 
     `settings` are those of _WEB or of the platform; the logo is a picture in base64. Raises Refused for settings that are invalid or
     missing, or that belong to another channel.
@@ -64,7 +64,7 @@ async def put(services: Services, _: Caller, *, bot: Bot, channel: str, **settin
 
 
 def callback_url(services: Services, channel: str, bot_id: str) -> str | None:
-    """Return the address that is entered at the platform for a bot. Return None if the platform calls no address."""
+    """Return the URL at which a platform calls a bot, for its owner to enter there. Return None if the platform makes no calls."""
     platform = services.platforms.get(channel)
     if platform is None or platform.callback_path is None:
         return None
@@ -79,7 +79,7 @@ def _known(channel: str) -> None:
 def _merged(
     services: Services, bot_id: str, channel: str, before: OpenChannel | None, given: Mapping[str, object]
 ) -> tuple[Channel, dict[str, str]]:
-    """Merge checked settings into a channel's, or a new one's; return it with its secrets."""
+    """Check the given settings, and add them to those of `before` or of a new channel. Return the channel and its secrets."""
     platform = services.platforms.get(channel)
     checks, named, required = (platform.settings, platform.secrets, platform.required) if platform else (_WEB, (), ())
     secrets = dict(before.secrets) if before else {}
@@ -113,7 +113,7 @@ def _secret(channel: str, value: str) -> str:
 
 
 def _logo(encoded: str) -> str | None:
-    """Return a picture as a data URL, or None for "", which removes the logo."""
+    """Return a base64 picture as a data URL, or None for "" (no logo). Raises `logo_invalid`."""
     if not encoded:
         return None
     try:
@@ -180,7 +180,7 @@ async def pause(services: Services, _: Caller, *, bot: Bot, channel: str) -> Cha
 
 
 async def resume(services: Services, _: Caller, *, bot: Bot, channel: str) -> Channel:
-    """Resume a paused channel; raises `channel_secret_missing` for one that was imported without its secrets."""
+    """Resume a paused channel; raises `channel_secret_missing` if the channel was imported without its secrets."""
     before = await _find(services, bot, channel)
     if before.state == NEEDS_SECRET:
         raise refusals.channel_secret_missing(bot=before.bot_id, channel=channel)
@@ -194,7 +194,7 @@ async def _set_state(services: Services, channel: Channel, state: str) -> Channe
 
 
 def _changed(services: Services, channel: Channel, *, is_there: bool) -> Channel:
-    """Report a change of a channel to its observers, and return it. Raises `channel_not_found` if it was removed meanwhile."""
+    """Notify the observers of a channel's change, and return the channel. Raises `channel_not_found` unless `is_there` is true."""
     services.channels.changed(channel.bot_id)
     if not is_there:
         raise refusals.channel_not_found(bot=channel.bot_id, channel=channel.channel)
@@ -208,7 +208,7 @@ async def remove(services: Services, _: Caller, *, bot: Bot, channel: str) -> Ch
 
 
 async def snippet(services: Services, _: Caller, *, bot: Bot) -> Snippet:
-    """Return the line of HTML that embeds the widget. Raises `channel_not_found` before the channel is set."""
+    """Return the line of HTML that embeds the widget. Raises `channel_not_found` if the bot has no web channel."""
     widget = await _find(services, bot, WEB)
     color = widget.text("color")
     attributes = f' data-bot="{widget.bot_id}"' + (f' data-color="{color}"' if color else "")

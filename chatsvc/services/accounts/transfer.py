@@ -22,7 +22,7 @@ from chatsvc.store.webhooks import KEPT, PENDING
 
 
 class ExportPage(NamedTuple):
-    """Records of an account, each with its kind, and the position behind them, which is None at the end."""
+    """Some records of an account, each with its kind. `next` is the position after the last record, or None at the end."""
 
     records: list[tuple[str, Record]]
     next: ExportPosition | None
@@ -65,7 +65,7 @@ async def take_out(
 
 
 async def begin(services: Services, _: Caller, *, record: Record) -> ImportedAccount:
-    """Begin to import an account from its own record. Remove the records of an earlier, incomplete import. Raises Refused."""
+    """Begin an import with the record of the account itself. Remove the records of an earlier, incomplete import. Raises Refused."""
     account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
     if plan is not None and plan not in services.config.plans:
@@ -96,7 +96,7 @@ async def put(services: Services, _: Caller, *, account: str, records: Sequence[
 
 
 def _adapted(services: Services, kind: str, record: Record) -> Record:
-    """Adapt an imported record, so that nothing is sent again that the other installation may have sent."""
+    """Adapt an imported record to this installation. What the other installation may have sent is not sent again. Raises Refused."""
     if kind == "account":
         raise refusals.import_second_account()
     if kind == "bot" and record["model"] not in services.config.models:
@@ -119,7 +119,7 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
 
 
 def _profile(services: Services, stored_profile: str) -> str | None:
-    """Check the owner's words of an imported bot as `bot apply` checks a file. Raises Refused."""
+    """Check the profile of an imported bot like a file of `bot apply`, and return the profile for the store. Raises Refused."""
     try:
         profile = profiles.load(stored_profile)
         node, _ = values_of(profiles.values_of(profile))

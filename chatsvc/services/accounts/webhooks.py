@@ -134,7 +134,7 @@ async def attempts(
 
 
 async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
-    """Show an attempt with its request as sent, and the beginning of the answer's body."""
+    """Show a delivery attempt with the request that was sent and the beginning of the response's body."""
     return await _find_attempt(services, attempt, caller.scope.accounts)
 
 
@@ -159,9 +159,9 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
 async def resend_failed(
     services: Services, caller: Caller, *, since: str, bot: Bot | None = None, after: int = 0, limit: int = 100
 ) -> ResentPage:
-    """Send each event again whose latest attempt failed at `since` or later. Return one page of the new attempts.
+    """Send events again whose latest attempt failed at or after the time `since`. Return one page of the new attempts.
 
-    The events are those of one bot, or of the caller's scope.
+    The events are those of one bot, or of the caller's scope. `after` is the row number of the last event of the page before, or 0.
     """
     failed = await deliveries.failed_since(services.db, caller.scope.accounts, bot.id if bot else None, instant_of(since), after)
     page, left = failed[:limit], len(failed[limit:])

@@ -1,4 +1,4 @@
-"""Backups, made while the service runs: create, list, read, verify and restore them, by hand and on schedule; and copies to PostgreSQL."""
+"""Backups, made by hand or on schedule while the service runs: create, list, read, verify and restore them. Also copies to PostgreSQL."""
 
 import errno
 import tempfile
@@ -75,7 +75,7 @@ async def list_all(services: Services, _: Caller) -> list[KeptBackup]:
 
 
 async def read(services: Services, caller: Caller, *, backup: str) -> AsyncIterator[bytes]:
-    """Read a backup of the folder piece by piece. Raises `backup_not_found` for any name that is not in the list."""
+    """Return an iterator over a backup's content in pieces. Raises `backup_not_found` for a name that `list_all` does not return."""
     if backup not in [entry.name for entry in await list_all(services, caller)]:
         raise refusals.backup_not_found(backup=backup)
 
@@ -88,7 +88,7 @@ async def read(services: Services, caller: Caller, *, backup: str) -> AsyncItera
 
 
 async def keep(services: Services) -> str | None:
-    """Write the scheduled backup if it is due, and delete the oldest ones. Returns its name if one was written."""
+    """Write the scheduled backup if it is due, and delete the oldest backups. Return the new backup's name, or None if none was due."""
     settings, now = services.config.backup, services.clock()
     if settings.every_s is None:
         return None
@@ -119,7 +119,7 @@ def clear_outgoing(config: Config) -> None:
 
 
 def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Backup:
-    """Restore a backup to a temporary folder and check it with `master_key` or the key in it. It is valid if it has no faults."""
+    """Restore a backup to a temporary folder and check it with `master_key` or the key in it. It is valid if the result has no `faults`."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
         try:
             keys = [master_key] if master_key else []
@@ -133,7 +133,7 @@ def verify(source: IO[bytes], name: str, master_key: bytes | None = None) -> Bac
 
 @contextmanager
 def _locked(folder: Folder) -> Iterator[None]:
-    """Hold the lock of the data folder during a `with` block. Raises Refused while a process uses it, and StoreUnavailable."""
+    """Hold the lock of the data folder during a `with` block. Raises Refused if another process holds it, and StoreUnavailable."""
     try:
         with folder.locked():
             yield
@@ -142,7 +142,7 @@ def _locked(folder: Folder) -> Iterator[None]:
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> tuple[Backup, Path | None]:
-    """Restore a backup into the data folder, or into an empty database of PostgreSQL. Return it with the renamed earlier database."""
+    """Restore a backup into the data folder or an empty PostgreSQL database. Return the backup, and the path of a replaced database."""
     folder = Folder(config.data_dir)
     folder.prepare()
     scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
@@ -171,7 +171,7 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
 
 
 def copy(config: Config, caller: Caller, *, to: PostgresSettings, now: int, report: Report) -> list[TableDigest]:
-    """Copy all rows of a stopped SQLite installation to an empty database, and audit it there.
+    """Copy all rows of a stopped SQLite installation to an empty PostgreSQL database, and record this in its audit log.
 
     Raises Refused, StoreUnavailable and SchemaTooNew.
     """
@@ -219,7 +219,7 @@ def _ending(folder: Folder, now: int) -> str:
 
 
 def _set_aside(folder: Folder, examined: Backup, ending: str) -> Path | None:
-    """Give the present database a second name, under which it remains. Raises Refused if it is newer than the backup."""
+    """Give the present database a second name, so that it remains after the restore. Raises Refused if it is newer than the backup."""
     database = folder.database
     if not database.exists():
         if database.with_name(f"{database.name}-wal").exists():

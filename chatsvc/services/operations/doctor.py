@@ -28,11 +28,11 @@ _WHOLE_ONLY = ("model_", "mail_", "team_", "channel_unreachable", "database_dama
 
 
 class Extent(NamedTuple):
-    """Extent of an examination.
+    """Choice of the checks that an examination makes.
 
-    With `network`, connect to the model server and look names up. With `models`, ask for its list of models, which loads a large library.
-    `database_s` is the time for the check of the database in seconds, None for no limit, 0 for no check. `egress` is the ledger of
-    connections.
+    If `network` is true, it connects to the model server and looks up names. If `models` is true, it asks the model server for its models,
+    which loads a large library. `database_s` is the time for the check of the database in seconds, None for no limit, 0 for no check.
+    `egress` is the ledger that records the connections.
     """
 
     network: bool = True
@@ -64,7 +64,7 @@ class ExaminationCache:
         self.task: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
-        """End an examination that runs."""
+        """Cancel the running examination, if there is one."""
         await background.cancel(self.task)
 
 
@@ -76,9 +76,9 @@ async def run(services: Services, _: Caller) -> Examination:
 
 
 async def show(services: Services, _: Caller) -> Examination | None:
-    """Show the latest examination, or None before the first.
+    """Return the latest examination, or None before the first.
 
-    If it is older than FRESH_MS, begin another one, without connections and database check.
+    If there is none, or it is older than FRESH_MS, begin a new examination without connections and database check.
     """
     cache = services.part(ExaminationCache)
     is_fresh = cache.latest is not None and services.clock() - cache.latest.examined_at < FRESH_MS
@@ -132,9 +132,9 @@ def _service(services: Services, loaded: Config) -> Iterator[Finding]:
 def examine(
     load: Callable[[], Config], service: Callable[[Config], Iterator[Finding]], platforms: Mapping[str, Platform], extent: Extent = WHOLE
 ) -> Iterator[Finding]:
-    """Check the installation whose configuration `load` returns; raises nothing for its faults.
+    """Check the installation whose configuration `load` returns. Yield its faults as findings, and raise no errors for them.
 
-    `service` checks the running service, or whether it could listen.
+    `service` checks the running service, or whether a service could listen.
     """
     try:
         config = load()

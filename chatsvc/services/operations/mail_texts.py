@@ -24,7 +24,7 @@ def _text(language: str, key: str, **values: object) -> str:
 
 
 def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
-    """Write a notice or a test mail to an operator. `public_url` is None if there is no dashboard to lead to."""
+    """Write a notice or a test mail to an operator. `public_url` is None if the mail cannot link to a dashboard."""
     language = _language(mail)
     where = plain(mail.bot or mail.account or "")
     subject, text = (_text(language, f"{mail.kind}_{part}", where=where, count=mail.causes) for part in ("subject", "text"))
@@ -51,7 +51,7 @@ def _language(mail: OutgoingMail) -> str:
 
 
 def _detail(detail: NoticeDetail, language: str) -> str:
-    """Return the text of a notice's cause: the visitor, the wished time, the bot, and the visitor's words as a quotation."""
+    """Return one event of a notice as text: visitor, requested time, bot, and the visitor's words as a quotation."""
     facts = [plain(detail.name or _text(language, "nameless"))]
     if detail.date and detail.time:
         facts.append(times.in_words(date.fromisoformat(detail.date), time.fromisoformat(detail.time), language))
@@ -63,9 +63,9 @@ def _detail(detail: NoticeDetail, language: str) -> str:
 def to_visitor(
     mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None, when: str = "", invitation: Invitation | None = None
 ) -> bytes:
-    """Write an operator's answers to a visitor, or the team's decision on an appointment at `when` with a calendar file.
+    """Write a mail to a visitor: an operator's answers, or the team's decision on an appointment with a calendar file.
 
-    The language is that of the conversation. `stop_url` leads to the page that stops such mails.
+    `when` is the time of the appointment in words. The language is that of the conversation. `stop_url` leads to the page that stops mails.
     """
     tongue = language if language in LANGUAGES else "en"
     where = plain(mail.bot or "")
@@ -82,7 +82,7 @@ def to_visitor(
 def compose(
     mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str, stop_url: str | None = None, file: Invitation | None = None
 ) -> bytes:
-    """Write a message with its header. Line breaks in names cannot add fields: `plain` has removed them."""
+    """Return the mail as bytes. `plain` removes line breaks from names, so that names cannot add header fields."""
     message = EmailMessage(policy=SMTP)
     message["From"] = Address(plain(smtp.sender_name), addr_spec=smtp.sender)
     message["To"] = Address(addr_spec=mail.recipient)
@@ -104,6 +104,6 @@ def compose(
 
 
 def plain(text: str, most: int = _MOST_NAME) -> str:
-    """Return a text on one line without control characters, cut to a length."""
+    """Return a text on one line without control characters, cut to `most` characters."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

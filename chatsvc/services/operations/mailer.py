@@ -1,7 +1,7 @@
 """Delivery of queued mails and test mails by the configured SMTP server, one after the other over one connection.
 
 A mail is marked in the store right before its message is written, so that none is sent twice. If the connection breaks after that, the
-server may have accepted the mail, and its state is `unknown`. Earlier failures are retried for a day, with growing pauses.
+server may have accepted the mail, and its state is `unknown`. Failures before that are retried for a day, with growing pauses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STOP_S = 20.0  # for the mail under way at the end of the service
 
 
 class Mailer:
-    """Sends the queued mails of one process. `outcomes` counts the attempts since the start: SENT, or the error."""
+    """Sends the queued mails of one process. `outcomes` counts the attempts since the start by result: SENT, or the error's code."""
 
     def __init__(self, services: Services) -> None:
         smtp = services.config.notices.smtp
@@ -49,12 +49,12 @@ class Mailer:
         self.outcomes = Counter({rules.SENT: 0})
 
     async def start(self) -> None:
-        """Delay the mails with answers, and settle the mails that the end of a process interrupted."""
+        """Delay the queued mails with answers. Mark mails as `unknown` that were being sent when their process ended."""
         await stored.delay_answers(self._services.db, self._services.clock())
         await self.interrupt()
 
     async def interrupt(self) -> None:
-        """Settle the mails that the end of a process interrupted."""
+        """Mark mails as `unknown` that were being sent when their process ended."""
         count = await stored.interrupt(self._services.db, self._services.clock())
         if count:
             log.warning("%d mails were being sent when the service ended; nobody knows whether they were", count)
@@ -69,7 +69,7 @@ class Mailer:
                 await self._disconnect()
 
     async def _send(self, mail: Mail) -> None:
-        """Make one attempt and write its outcome. Let the mail fail if it was tried for too long."""
+        """Try once to send a mail, and write the outcome to the store. The mail fails if it is older than GIVE_UP_MS."""
         services, now = self._services, self._services.clock()
         if mail.created_at <= now - rules.GIVE_UP_MS:
             outcome = MailOutcome(rules.FAILED, mail.error or "expired", mail.status_code, mail.answer)
@@ -118,7 +118,7 @@ class Mailer:
         await until_written(write, lambda: self.stopping, "mails")
 
     async def _connected(self) -> SmtpConnection:
-        """Return the open connection without a recipient, or a new one if it has broken. Raises MailFault."""
+        """Return the open connection, reset for the next mail, or a new connection. Raises MailFault."""
         if self._connection is not None:
             try:
                 await self._connection.reset()
@@ -148,7 +148,7 @@ class Mailer:
             await connection.close()
 
     async def _write(self, connection: SmtpConnection, mail: OutgoingMail, token: str = "") -> MailOutcome:
-        """Write the message of a mail that is marked as being sent. `token` is that of its set-up link. Raises MailFault."""
+        """Send the message of a mail that the store marks as being sent. `token` is for the mail's set-up link. Raises MailFault."""
         try:
             message = await self._message(mail, token)
         except Exception:

@@ -26,35 +26,35 @@ def new_node(now: int) -> ServiceNode:
 
 
 def address(server: Server, port: int) -> str:
-    """Write the address on which a process listens, with the port that was chosen."""
+    """Return the address on which a process listens, as text. `port` is the bound port."""
     host = f"[{server.host}]" if ":" in server.host else server.host
     return f"unix:{server.socket}" if server.socket else f"{host}:{port}"
 
 
 async def list_all(services: Services, _: Caller) -> list[ServiceNode]:
-    """List the processes that live."""
+    """List the running processes that share the store."""
     return await find_all(services)
 
 
 async def find_all(services: Services) -> list[ServiceNode]:
-    """Return the processes that live, for the service itself."""
+    """Return the running processes. Unlike `list_all` it needs no caller, so the service itself can call it."""
     if services.db.node is None:
         return [services.node] if services.node else []
     return await stored.living(services.db)
 
 
 class Presence:
-    """Presence of a single process, which no other process has to see."""
+    """Presence of a process, by which other processes see it. This base class is for a single process, and does nothing."""
 
     async def serve(self, node: ServiceNode) -> None:
-        """Take over the work of processes that die from now on. `node` is this process, with the address on which it listens."""
+        """Begin to take over the work of processes that die. `node` is this process, with the address on which it listens."""
 
     async def stop(self) -> None:
-        """Hide this process from the others."""
+        """Stop showing this process to other processes."""
 
 
 class NodeBeat:
-    """Renews the lease of one of several processes.
+    """Task that renews the lease of one of several processes.
 
     `take_over` is called after dead processes were removed. If `take_over` is None, no process is removed.
     """
@@ -84,7 +84,7 @@ class NodeBeat:
                 self._left_something = False
 
     def _may_remove(self) -> bool:
-        """Return whether every living process has had time to renew its lease, since none could during an outage."""
+        """Return whether dead processes may be removed. After an outage, living processes first get time to renew their leases."""
         now, most_s = time.monotonic(), stored.DEAD_AFTER_MS / 1000
         if self._last is None or now - self._last > most_s:
             self._steady_since = now
@@ -96,7 +96,7 @@ class NodeBeat:
 
 
 class Leases:
-    """The leases of a process. A single process holds all leases. If there are several, a process that ends frees its leases."""
+    """Named leases, each held by one process at a time. A single process holds all leases. A process that ends frees its leases."""
 
     def __init__(self, db: Database | None = None) -> None:
         self._db = db
@@ -106,7 +106,7 @@ class Leases:
         return self._db is None or self._db.node is None or await stored.hold_lease(self._db, name, self._db.node)
 
     def guarding(self, name: str, work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
-        """Return a function that does the work if this process holds the lease."""
+        """Return a function that calls `work` only if this process holds the lease `name`."""
 
         async def guarded() -> None:
             if await self.hold(name):

@@ -30,7 +30,7 @@ class SharedPresence(Presence):
     """Presence of one of several processes: it renews its lease, receives notices, and takes over the work of dead processes."""
 
     def __init__(self, services: Services, node: ServiceNode, replaced: asyncio.Event) -> None:
-        """Prepare the presence. `replaced` is set when this process has to end."""
+        """Begin to renew the lease of this process. `replaced` is set when this process has to end."""
         self._services, self._replaced = services, replaced
         self._beat = NodeBeat(services.db, node)
         self._tasks: list[asyncio.Task[None]] = []
@@ -48,7 +48,7 @@ class SharedPresence(Presence):
         ]
 
     async def _take_over(self) -> None:
-        """Take over the work of dead processes: mails, messages, webhooks, polls, and turns without a reply."""
+        """Take over the work of dead processes: mails, messages, webhooks, polls of platforms, and messages without a reply."""
         services = self._services
         for changed in services.channels.observers:
             changed("")

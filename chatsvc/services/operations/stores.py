@@ -1,4 +1,4 @@
-"""Chooses the store: SQLite in the data folder, or PostgreSQL by `store.url`; and the parts that serve one process or several.
+"""Choice of the store: SQLite in the data folder, or PostgreSQL by `store.url`, with parts for one process or several.
 
 No other module chooses. The module also gives the master key, copies and examinations of the chosen store. The driver of PostgreSQL is
 imported only if it is used.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def master_key_of(config: Config, folder: Folder) -> MasterKey:
-    """Return the master key; raises StoreUnavailable. With PostgreSQL all processes share a key, so it is never created here."""
+    """Return the master key; raises StoreUnavailable. With PostgreSQL it must be configured, since all processes share it."""
     if config.store is not None and config.given_master_key is None:
         raise StoreUnavailable(
             "store.url needs a master key that all processes share: write one into a file (openssl rand -hex 32) and name it with"
@@ -42,7 +42,7 @@ def master_key_of(config: Config, folder: Folder) -> MasterKey:
 
 
 class OneProcess:
-    """SQLite: one process works, and its caches and locks are in memory."""
+    """The parts for SQLite, which a single process uses. Its caches and locks are in memory."""
 
     async def open(self, folder: Folder, key: MasterKey, node: ServiceNode, *, serves: bool) -> Database:
         """Open the store for a process that serves, or with one connection for a command. Raises StoreUnavailable and SchemaTooNew."""
@@ -53,17 +53,17 @@ class OneProcess:
         return Services(config, db, secret, AccountCache(db), clock)
 
     def enter(self, services: Services, node: ServiceNode) -> Presence:
-        """Begin to be seen by other processes over the store."""
+        """Return the presence of this process, by which other processes over the store see it."""
         del services, node
         return Presence()
 
     def alone(self, folder: Folder) -> AbstractContextManager[None]:
-        """Keep out other processes while a command works. Raises FolderInUse."""
+        """Return a context manager that keeps other processes out while a command works. Raises FolderInUse."""
         return folder.locked()
 
 
 class SeveralProcesses:
-    """PostgreSQL: any number of processes work, and leases and locks are in the store."""
+    """The parts for PostgreSQL, which any number of processes use. Leases and locks are in the store."""
 
     def __init__(self, target: PostgresTarget, connections: int) -> None:
         self._target, self._connections = target, connections
@@ -109,7 +109,7 @@ def _shared(db: Database) -> PostgresDatabase:
 
 
 def chosen(config: Config) -> StoreChoice:
-    """Choose the store."""
+    """Return the parts for the store that the configuration names."""
     return OneProcess() if config.store is None else SeveralProcesses(postgres_target(config.store), config.store.connections)
 
 

@@ -39,9 +39,10 @@ class SystemReport(NamedTuple):
 
 
 class MetricsSummary(NamedTuple):
-    """Counters since the start. `requests` is by status class (2 for 2xx), times are in seconds, None without a request.
+    """Counters since the start. `requests` is by status class (2 for 2xx), `replies` and `deliveries` are by outcome.
 
-    `replies` and `deliveries` are by outcome; `outstanding` counts events of webhooks.
+    `median_s` and `slow_s` (99th percentile) are times of POST /messages in seconds, or None without a request. `outstanding` counts events
+    of webhooks.
     """
 
     started_at: int
@@ -91,7 +92,7 @@ async def metrics(services: Services, _: Caller) -> MetricsSummary:
 
 
 async def state(services: Services, *, stopping: bool) -> str:
-    """Return `ready`, or the reason why the service is not: `stopping` or `store_unavailable`."""
+    """Return `ready`, or the reason why the service is not ready: `stopping` or `store_unavailable`."""
     if stopping:
         return "stopping"
     if services.db.fault:
@@ -104,7 +105,7 @@ async def state(services: Services, *, stopping: bool) -> str:
 
 
 class EgressReport(NamedTuple):
-    """Outbound connections since the start, and the fault for which the store writes nothing."""
+    """Outbound connections since the start. `store_fault` is the reason why the store writes nothing, or None."""
 
     egress: Egress
     store_fault: str | None
@@ -126,10 +127,10 @@ async def list_acts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[AuditRecord]:
-    """List records of one account, or of the caller's scope, newest first.
+    """List audit records of one account, or of the caller's scope, newest first.
 
-    The `outcome` of an act that is under way or was cut off is None. `actor` selects the acts of the actor with this id, and `act` those of
-    one operation.
+    The `outcome` of an act that is under way or was cut off is None. `actor` selects acts by the id of the actor, `act` by the name of the
+    operation.
     """
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     start = instant_of(since) if since is not None else 0
@@ -202,9 +203,10 @@ def _text(package: metadata.Distribution) -> str:
 
 
 class Rotation(NamedTuple):
-    """A change of the master key: its time in milliseconds, the secrets sealed again, and those that the old key cannot open.
+    """Result of a change of the master key. `rotated_at` is in Unix milliseconds.
 
-    `file` holds the new key; it is None if the configuration gives it.
+    `resealed` counts the secrets encrypted again, `unusable` those that the old key cannot decrypt. `file` holds the new key; it is None if
+    the configuration gives the key.
     """
 
     rotated_at: int

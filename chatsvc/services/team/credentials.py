@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 async def own(services: Services, caller: Caller, *, verified: bool = True) -> SignedIn:
-    """Find the caller's own live session; raises `session_needed`. If `verified` is False, find one that waits for the second factor."""
+    """Find the caller's own live session; raises `session_needed`. If `verified` is False, the session must wait for the second factor."""
     signed_in = await sessions.find(services.db, caller.session) if caller.session else None
     if signed_in is None or signed_in.session.verified is not verified or not operators.is_live(signed_in.session, services.clock()):
         raise refusals.session_needed()
@@ -34,7 +34,7 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
 
 
 async def begin_attempt(services: Services, email: str, client: str, *, is_known: bool) -> SignInAttempt:
-    """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
+    """Begin an attempt with a password or code. The attempt counts as failed until it passes. Raises `too_many_attempts`."""
     attempt = await sessions.begin_attempt(services.db, email, client, services.clock(), is_known=is_known)
     if isinstance(attempt, int):
         raise refusals.too_many_attempts(retry_after=attempt)
@@ -53,7 +53,7 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
 
 
 async def is_right(services: Services, attempt: SignInAttempt, password: str, hashed: str | None) -> bool:
-    """Compare a password with its hash. Raises `too_many_attempts` while many others wait; the attempt is then not counted."""
+    """Return whether a password has the hash `hashed`. While many others wait, raise `too_many_attempts` and do not count the attempt."""
     text = passwords.normalised(password[: 4 * passwords.MOST])
     try:
         # Without a hash it takes as long.
@@ -108,16 +108,17 @@ _ISSUER = "chatsvc"
 
 
 class OfferedSecret(NamedTuple):
-    """A secret for an authenticator app, in base32 and as a QR code's address. It takes effect once a code confirms it."""
+    """A secret for an authenticator app, in base32 and as the URI for a QR code. It takes effect once a code confirms it."""
 
     secret: str
     uri: str
 
 
 async def enable_totp(services: Services, caller: Caller, *, password: str) -> OfferedSecret:
-    """Offer the operator a new secret; raises `second_factor_on`, `password_wrong`, `too_many_attempts` and `session_needed`.
+    """Return a new secret for the second factor, which `confirm_totp` switches on.
 
-    The password is required: without it, a stranger with access to an open session could lock the operator out.
+    Raises `second_factor_on`, `password_wrong`, `too_many_attempts` and `session_needed`. The password is required: without it, a stranger
+    with access to an open session could lock the operator out.
     """
     signed_in = await own(services, caller)
     operator = signed_in.operator
@@ -174,7 +175,7 @@ async def recovery_codes_left(services: Services, caller: Caller) -> int:
 
 
 def step_of(services: Services, operator_id: str, sealed: bytes, code: str) -> int | None:
-    """Return the time step of a TOTP code by a sealed secret, or None if the code is wrong."""
+    """Return the time step for which a TOTP code is right, or None if the code is wrong. `sealed` is the encrypted secret."""
     digits = "".join(code.split())
     try:
         secret = sealing.unseal(services.secret, SECOND_FACTORS, sealed, row_name("operators", operator_id))

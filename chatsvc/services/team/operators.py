@@ -1,7 +1,8 @@
 """Operators: add, list, change and remove them, set-up links, and the first account with its administrator.
 
-An administrator manages all operators. An owner manages those with a role in his or her accounts: their roles there, and everything
-else only where they have no role elsewhere, since a set-up link or a changed e-mail address opens all accounts of an operator.
+An administrator manages all operators. An owner manages operators with a role in his or her accounts, and changes their roles there.
+An owner may change other data of an operator only if the operator has no role in other accounts: a set-up link or a changed e-mail
+address opens all accounts of an operator.
 """
 
 import json
@@ -43,7 +44,7 @@ async def add(
     name: str | None = None,
     language: str | None = None,
 ) -> NewOperator:
-    """Add an operator with a set-up link: an administrator, or with an account's role."""
+    """Add an operator, and make a set-up link. The operator is an administrator, or has a role in an account. Raises Refused."""
     _check_administers(caller, "operator.add", needed=admin)
     faults = refusals.Faults()
     with faults:
@@ -87,7 +88,7 @@ async def add(
 async def list_all(
     services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[Operator]:
-    """List the operators of one account, or of the caller's scope, oldest first. An owner sees the roles in own accounts."""
+    """List the operators of one account, or of the caller's scope, oldest first. An owner sees only roles in accounts of that scope."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     limit, position = paging.clamped(limit), paging.parsed(after, paging.number, str)
     rows = await stored.page(services.db, chosen, limit + 1, position)
@@ -108,7 +109,7 @@ async def change(
     timezone: str | None = None,
     admin: bool | None = None,
 ) -> Operator | Unchanged:
-    """Change the given fields. The role "none" takes away the role in an account, and "" the time zone."""
+    """Change the given fields of an operator. The role "none" removes the role in an account, and "" removes the time zone."""
     operator = await find(services, caller, email)
     _check_administers(caller, "operator.set", needed=admin is not None)
     given = {"name": name, "language": language, "timezone": timezone, "notices": notices}
@@ -134,7 +135,7 @@ async def change(
 
 
 async def link(services: Services, caller: Caller, *, email: str) -> NewOperator:
-    """Make a set-up link, which replaces earlier ones. Its use ends all sessions and the second factor. Raises `link_for_oneself`."""
+    """Make a set-up link, which replaces earlier links. Using it ends all sessions and the second factor. Raises `link_for_oneself`."""
     operator = await _find_whole(services, caller, email)
     if _is_self(caller, operator):
         # A stolen session must not outlive itself.
@@ -177,14 +178,14 @@ async def find(services: Services, caller: Caller, email: str) -> Operator:
 
 
 async def _find_whole(services: Services, caller: Caller, email: str) -> Operator:
-    """Find an operator of whom the caller manages all accounts. Raise `operator_not_found` and `operator_shared`."""
+    """Find an operator; the caller must manage all of the operator's accounts. Raises `operator_not_found` and `operator_shared`."""
     operator = await find(services, caller, email)
     _check_whole(caller, operator)
     return operator
 
 
 async def _roles(services: Services, caller: Caller, account: str | None, role: str | None) -> dict[str, Role | None]:
-    """Return the account with its new role, if one is given. The role is None to take it away. Raises Refused."""
+    """Return the new role by account id, or {} if no role is given. A role of None removes the present role. Raises Refused."""
     if role is None:
         if account is not None:
             raise refusals.role_missing(roles=list(operators.ROLES))
@@ -230,7 +231,7 @@ def _new_link(services: Services) -> tuple[str, SetupLink]:
 
 
 async def create_first(services: Services, caller: Caller, *, operator: str | None = None) -> FirstRecords:
-    """Create an account, a bot and an API key, unless there is an account. `operator` is the e-mail address of an administrator.
+    """Create an account with a bot and an API key, unless an account exists. `operator` is the e-mail address of a new administrator.
 
     An existing operator is not changed and gets no new set-up link.
     """

@@ -1,8 +1,8 @@
 """Sessions of the dashboard: sign in and out, set-up links and passwords.
 
 A session is a random token in a cookie; the store has its digest. Each step of signing in gives a new token, against session fixation.
-A secret that a page shows once is sealed into a cookie. Any process can open the cookie, but only once: the session's row contains the
-digest of its token until then.
+A secret that a page shows once is encrypted in a second cookie with a token of its own. The cookie can be opened only once, by any
+process: the session's row contains the digest of this token until then.
 """
 
 import base64
@@ -111,8 +111,8 @@ async def set_password(
 ) -> NewSession:
     """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
-    A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's; it may be left out if the operator has
-    one.
+    A set-up link ends the second factor too, unless it was mailed. `name` becomes the operator's name; it may be left out if the operator
+    has a name.
     """
     if token is not None:
         return await _set_up(services, token, password, name.strip(), browser, address)
@@ -147,12 +147,12 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
 
 
 async def find_link(services: Services, token: str) -> UsableLink | None:
-    """Find a set-up link with its operator. Return None for one that is wrong, used or expired."""
+    """Find the set-up link of a token, with its operator. Return None if the link is wrong, used or expired."""
     return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
 
 
 async def ask_for_link(services: Services, email: str, address: str) -> None:
-    """Mail a set-up link to the operator of an address, if there is one. The caller does not learn whether there is."""
+    """Mail a set-up link to the operator with this e-mail address. The caller does not learn whether such an operator exists."""
     if not services.sends_mail:
         raise refusals.mail_not_set_up()
     email = _typed_email(email)
@@ -162,7 +162,7 @@ async def ask_for_link(services: Services, email: str, address: str) -> None:
 
 
 async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:
-    """Find the live session of a token. An act of its operator is recorded once a minute. Automatic reads of a page are not acts."""
+    """Find the live session of a token. If `is_act` is true (no automatic read by a page), update its time of use once a minute."""
     signed_in, now = await stored.find(services.db, operators.digest(token)), services.clock()
     if signed_in is None or not operators.is_live(signed_in.session, now):
         return None
@@ -178,7 +178,7 @@ def caller_of(signed_in: SignedIn) -> Caller:
 
 
 async def choose_account(services: Services, signed_in: SignedIn, account: str) -> None:
-    """Store the account that the operator has chosen, in the session. Raises `account_not_found`."""
+    """Store in the session which account the operator has chosen. Raises `account_not_found`."""
     if not caller_of(signed_in).scope.includes(account) or await services.account_cache.account(account) is None:
         raise refusals.account_not_found(account=account)
     if account != signed_in.session.account_id:
@@ -216,16 +216,16 @@ MOST = 50
 async def choices(
     services: Services, scope: Scope, chosen: str | None, kind: str | None, record_id: str
 ) -> tuple[str | None, dict[str, Account]]:
-    """Return the account of a record, and the first accounts of the scope by id.
+    """Return the account of a record, and the accounts of the scope that a page offers, by id.
 
-    The account of the record, or else the chosen one, is among them if it is in the scope.
+    At most MOST accounts are offered, besides the account of the record, or else the chosen account.
     """
     owner = await owners.account_of(services.db, kind, record_id, scope.accounts) if kind else None
     return owner, await stored_accounts.choices(services.db, scope.accounts, owner or chosen, MOST)
 
 
 async def seal_to_show(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
-    """Encrypt content that a session shows next, within ten minutes. Returns a value that a cookie can hold."""
+    """Encrypt content that a session shows on its next page, within ten minutes. Return a value that a cookie can hold."""
     token, until = operators.new_token(), services.clock() + SHOWN_ONCE_MS
     text = json.dumps({"token": token, "until": until, "content": dict(content)})
     await stored.update(services.db, session_id, {"to_show": operators.digest(token)})
@@ -234,7 +234,7 @@ async def seal_to_show(services: Services, session_id: str, content: Mapping[str
 
 
 async def take_to_show(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
-    """Decrypt content that is shown only once. Return None if it was shown before, has expired, was changed, or is another session's."""
+    """Decrypt content that is shown only once. Return None if it was shown before, expired, changed, or belongs to another session."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         sealed_content = json.loads(sealing.unseal(services.secret, _SHOWN_ONCE, sealed, f"{_SHOWN_ONCE} {session_id}"))

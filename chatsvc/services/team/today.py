@@ -36,16 +36,16 @@ class AllowanceState(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A first step: "bot", "settings", "teach", "try", "embed", and those of FOR_DEVELOPERS."""
+    """A first step of an account. `name` is "bot", "settings", "teach", "try", "embed", or one of FOR_DEVELOPERS."""
 
     name: str
     done: bool
 
 
 class IncompleteBot(NamedTuple):
-    """A bot whose settings lack what visitors ask for: "phone", "address" or "opening_hours".
+    """A bot without settings that visitors ask for. `missing` names them: "phone", "address" or "opening_hours".
 
-    `offers` has the values that the bot's knowledge contains for them.
+    `offers` has the values that the bot's knowledge contains for these settings.
     """
 
     bot: Bot
@@ -54,10 +54,10 @@ class IncompleteBot(NamedTuple):
 
 
 class Today(NamedTuple):
-    """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
+    """Open work of an account. Each list has at most SHOWN records; `more` names the lists that were cut.
 
-    `questions` are groups without an answer, each with the id of its bot. `allowance` is None for roles that may not see it. `steps` is
-    empty once the bot is taught, tried and on a website, or the account is older than NEW_DAYS.
+    `questions` are groups of questions without an answer, each with the id of its bot. `allowance` is None for roles that may not see it.
+    `steps` is empty once the bot is taught, tried and on a website, or the account is older than NEW_DAYS.
     """
 
     missed: list[MissedVisitor]
