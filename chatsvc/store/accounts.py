@@ -41,7 +41,7 @@ def create(connection: Connection, account: Account) -> None:
 def page(
     connection: Connection, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None
 ) -> list[tuple[Account, int]]:
-    """Read accounts with the messages used in `month`, oldest first.
+    """Read accounts, oldest first, each with the number of messages that it used in `month`.
 
     `after` has the creation time and the id of the last account of the previous page.
     """
@@ -58,7 +58,7 @@ def page(
 
 @reads
 def choices(connection: Connection, accounts: Accounts, chosen: str | None, limit: int) -> dict[str, Account]:
-    """Return the first `limit` accounts and the account `chosen`, oldest first, as a dictionary by id."""
+    """Return accounts to choose from, by their ids: the `limit` oldest accounts, and the account `chosen`."""
     among = f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
     rows = connection.execute(
         f"""
@@ -72,7 +72,7 @@ def choices(connection: Connection, accounts: Accounts, chosen: str | None, limi
 
 @reads
 def count(connection: Connection, accounts: Accounts) -> int:
-    """Count the accounts among `accounts` (None for all)."""
+    """Count the accounts in the scope `accounts` (None for all accounts)."""
     statement = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
     return int(connection.execute(statement, (listed(accounts),)).fetchone()[0])
 
@@ -159,7 +159,7 @@ _OF_ALL = "api_keys k CROSS JOIN accounts o ON o.id = k.account_id AND o.deleted
 
 @writes
 def create_key(connection: Connection, key: ApiKey, digest: bytes) -> None:
-    """Write a new key."""
+    """Write a new API key. `digest` is the digest of the secret key."""
     connection.execute(f"INSERT INTO api_keys (digest, {_KEY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (digest, *key))
 
 
@@ -174,7 +174,7 @@ find_key = quick(key_in)
 
 @reads
 def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
-    """Read keys, oldest first. Keys of deleted accounts are left out. `after` is the time and id of the last key of the previous page."""
+    """Read API keys, oldest first, without those of deleted accounts. `after` is time and id of the last key of the previous page."""
     owned = _OF_ALL if accounts is None else _OF_SOME
     rows = connection.execute(
         f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
@@ -185,7 +185,7 @@ def page_of_keys(connection: Connection, accounts: Accounts, limit: int, after: 
 
 @writes
 def revoke_key(connection: Connection, key_id: str, accounts: Accounts, now: int) -> ApiKey | None:
-    """Revoke a key of these accounts (None for all). A revoked key keeps its time of revocation. Return None if there is no such key."""
+    """Revoke a key of these accounts (None for all). A key that was revoked before keeps its time. Return None if there is no such key."""
     revoke = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_KEY}"
     row = connection.execute(revoke, (listed(accounts), now, key_id)).fetchone()
     return ApiKey(*row) if row else None

@@ -22,7 +22,7 @@ _FIND = f"SELECT id FROM requests WHERE number = (SELECT request FROM appointmen
 
 
 class AppointmentMove(NamedTuple):
-    """The day and time that the team gives an appointment, with the instant in milliseconds."""
+    """The new date and time that the team gives an appointment. `instant` is the same time in Unix milliseconds."""
 
     date: str
     time: str
@@ -32,8 +32,8 @@ class AppointmentMove(NamedTuple):
 class Announcement(NamedTuple):
     """A message that tells the customer of a decision: "confirmed", "moved", "canceled" or "refused".
 
-    `text` returns the text of the message for the appointment after the decision. `refusal` is the reason why the conversation accepts no
-    message now. `mail_to` is the address to which the message is also mailed.
+    `text` makes the text of the message from the decision and the changed appointment. `refusal` is the reason why the conversation accepts
+    no message now, or None. `mail_to` is the address to which the message is also mailed.
     """
 
     text: Callable[[str, Appointment | None], str]
@@ -55,7 +55,7 @@ def set_appointment(
 ) -> None:
     """Change an appointment of these accounts (None for all) and the status of its request. Do nothing if there is no such appointment.
 
-    A change that waits for the team is decided by this too. The customer gets a message if something has changed.
+    If a change by the visitor waits for the team's decision, this decides it too. `announcement` notifies the customer of the decision.
     """
     row = connection.execute(_FIND, (listed(accounts), appointment_id)).fetchone()
     old = captures.state_of(connection, *row) if row else None
@@ -135,7 +135,7 @@ def _announce(connection: Connection, old: RecordState, announcement: Announceme
 
 @writes
 def add(connection: Connection, message: NewMessage, request: Request, appointment: Appointment) -> None:
-    """Write an appointment that the team has made, in a conversation of its own without messages."""
+    """Write an appointment that the team has made. Its conversation has no messages."""
     conversation, *_ = addressed(connection, message)
     connection.execute("UPDATE conversations SET message_count = 0 WHERE number = ?", (conversation,))
     captures.write(connection, message.bot_id, conversation, NewCapture(request, appointment, tell=False))

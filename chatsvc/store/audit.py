@@ -24,9 +24,9 @@ _SHARE = "actor_id = ?1 AND operation = ?2 AND account_id IS ?3 AND own = ?4 AND
 
 
 def record_in(connection: Connection, entry: AuditRecord) -> int:
-    """Write a record within a unit, or complete the one with its number, and return the number.
+    """Write an audit record within a unit, and return its row number. If `entry` has a number, complete that record instead.
 
-    If the act is counted in the record of an earlier act, return the number of that record.
+    A repeated act is counted in the record of the earlier equal act. Then return the number of the earlier record.
     """
     ids, changes, own = json.dumps(entry.ids), json.dumps(entry.changes, ensure_ascii=False) if entry.changes else None, int(entry.own)
     number = _counted(connection, entry, ids, changes)
@@ -56,13 +56,13 @@ record = writes(record_in)
 
 @writes
 def forget(connection: Connection, number: int) -> None:
-    """Delete the record of an operation that changed nothing."""
+    """Delete the audit record of an operation that changed nothing. `number` is the record's row number."""
     connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
 
 
 @writes
 def expire(connection: Connection, now: int) -> bool:
-    """Delete a batch of records older than AGE_MS. Return False once none is left."""
+    """Delete a batch of audit records older than AGE_MS. Return False once no such record is left."""
     delete = "DELETE FROM audit_records WHERE number IN (SELECT number FROM audit_records ORDER BY number LIMIT ?) AND at < ?"
     return connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH
 
@@ -70,8 +70,8 @@ def expire(connection: Connection, now: int) -> bool:
 def _counted(connection: Connection, entry: AuditRecord, ids: str, changes: str | None) -> int | None:
     """Count an act in the record of a recent equal act. Return the number of that record, or None if there is none.
 
-    Other acts may lie between two equal acts only if these were refused. If a refused act concerns no account, its ids are not compared:
-    they belong to records that the actor cannot see, or that do not exist.
+    Equal acts that were refused may have other acts between them; other equal acts may not. If a refused act concerns no account, its ids
+    are not compared: they belong to records that the actor cannot see, or that do not exist.
     """
     if entry.outcome is None:
         return None

@@ -1,6 +1,6 @@
-"""Queue of units for one database connection, run in batches; shared by SQLite and PostgreSQL.
+"""Queue of units of work for one database connection, which runs them in batches. SQLite and PostgreSQL share it.
 
-Units that arrive while a batch runs form the next one. The transactions of a batch are in the `group_commit` module of each driver.
+Units that arrive while a batch runs form the next batch. The transactions of a batch are in the `group_commit` module of each driver.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ READERS = 3  # one of them for quick reads alone, which then never wait for long
 
 @dataclass(frozen=True, eq=False, repr=False)  # aiosqlite logs what it runs, and arguments may be secrets
 class Work:
-    """A unit that waits for its batch, its arguments after the connection, and the future of its caller."""
+    """A queued unit, its arguments without the connection, and the future (`answer`) for which its caller waits."""
 
     unit: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -58,7 +58,7 @@ def run_units(connection: Connection, batch: list[Work], is_open: Callable[[], b
     """Run units in order within one transaction, and return their results. Raises what a unit raises.
 
     With `is_open`, each unit has a savepoint: an exception rolls back one unit only and becomes its result (Failed). `is_open` returns
-    whether the transaction is still open, since an error such as a full disk ends it. If it is not, the exception is raised.
+    whether the transaction is still open, since an error such as a full disk ends it. If it has ended, the exception is raised.
     """
     results: list[Any] = []
     for work in batch:
@@ -152,7 +152,7 @@ class BatchThread:
                 work.answer.set_exception(fault)
 
     async def apart(self, work: Callable[[Any], T]) -> T:
-        """Run work between two batches, because it cannot be part of a transaction. Raises StoreUnavailable."""
+        """Run `work(connection)` between two batches, outside of any transaction. Raises StoreUnavailable."""
         try:
             return await self._thread.run(work)
         except Exception as fault:

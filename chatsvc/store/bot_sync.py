@@ -10,10 +10,10 @@ from chatsvc.store.knowledge import FromFile
 
 
 class SyncedBot(NamedTuple):
-    """The state that a bot's file asks for. `new` is the bot to change if the account has none with this `name`.
+    """The state that a bot's file asks for. If the account has no bot with this `name`, `new` is inserted with the changes.
 
-    `changes` returns the columns of a bot that differ. `files` is the bot's knowledge, or None if the file names none: it is then not
-    changed.
+    `changes` returns the columns in which a bot differs from its file, with their new values. `files` is the knowledge that the bot's file
+    names, or None if it names none: the bot's knowledge is then not changed.
     """
 
     name: str
@@ -23,7 +23,7 @@ class SyncedBot(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """A knowledge file that changes: the number of its entries after the change, and the number of replaced entries."""
+    """A knowledge file that changes. `entries` is the number of its new entries, `replaced` the number of its old entries."""
 
     source: str
     entries: int
@@ -31,7 +31,7 @@ class FileChange(NamedTuple):
 
 
 class BotChange(NamedTuple):
-    """Change to one bot: the bot before and after it, the files that change, and the files whose entries are removed."""
+    """Change to one bot: its state before and after, its changed knowledge files, and the files whose entries are removed."""
 
     is_new: bool
     before: Bot
@@ -48,7 +48,7 @@ class BotsExhausted(Exception):
 async def run(
     db: Database, account_id: str, wanted: Sequence[SyncedBot], most: int, origins: Callable[[], ChangeOrigin], *, prune: bool, check: bool
 ) -> list[BotChange]:
-    """Change all bots of an account or none, and return the changes. If `check` is true, write nothing. Raises BotsExhausted."""
+    """Change bots to the states in `wanted`, all or none, and return the changes. With `check`, write nothing. Raises BotsExhausted."""
 
     def unit(connection: Connection) -> list[BotChange]:
         # Read in the transaction that writes, so that no concurrent change is lost and no bot is created twice.

@@ -35,7 +35,7 @@ def bots_from_json(text: str) -> list[Bot]:
 
 @reads
 def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
-    """Read bots with their numbers, account by account. `after` is the account and the number of the last bot of the page before."""
+    """Read bots with their row numbers, account by account. `after` is account and number of the last bot of the previous page."""
     bots = ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
         f"""
@@ -49,7 +49,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[st
 
 @writes
 def create(connection: Connection, bot: Bot, most: int) -> Bot | None:
-    """Write a new bot; return None if the account already has `most` of them."""
+    """Write a new bot; return None if the account already has `most` bots."""
     return insert(connection, bot) if count(connection, bot.account_id) < most else None
 
 
@@ -71,16 +71,16 @@ def insert(connection: Connection, bot: Bot) -> Bot:
 
 
 def change(connection: Connection, bot: Bot, changes: Mapping[str, object]) -> Bot:
-    """Change a bot within a unit."""
+    """Write the columns of a bot that `changes` names, within a unit. Return the changed bot."""
     update = f"UPDATE bots SET {assign(changes, CHANGEABLE)} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}"
     return _bot(connection.execute(update, (*changes.values(), bot.id, bot.account_id)).fetchone())
 
 
 @writes
 def update(connection: Connection, bot: Bot, changes: Callable[[Bot], Mapping[str, object]], now: int) -> Bot:
-    """Change the columns that `changes` returns for the bot as it is in this transaction.
+    """Write the columns that `changes` returns for the stored bot. Return the changed bot.
 
-    Raises `bot_not_found`, and `nothing_to_change` if there are no such columns.
+    Raises `bot_not_found`, and `nothing_to_change` if `changes` returns no columns.
     """
     row = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE id = ? AND account_id = ?", (bot.id, bot.account_id)).fetchone()
     if row is None:
@@ -107,7 +107,7 @@ _MOST_QUESTIONS = 10  # that failed, of one run
 
 @writes
 def add_run(connection: Connection, bot_id: str, run: BotTestRun) -> None:
-    """Insert a run and delete what exceeds the bound."""
+    """Insert a run of a bot's tests, and delete the bot's oldest runs beyond MOST_RUNS."""
     questions = json.dumps(list(run.questions)[:_MOST_QUESTIONS], ensure_ascii=False)
     connection.execute(
         "INSERT INTO bot_test_runs (bot_id, at, actor_name, tests, failed, questions) VALUES (?, ?, ?, ?, ?, ?)",
@@ -124,7 +124,7 @@ def add_run(connection: Connection, bot_id: str, run: BotTestRun) -> None:
 
 @reads
 def latest_runs(connection: Connection, bot_id: str) -> list[BotTestRun]:
-    """List the runs of a bot, newest first."""
+    """List the stored test runs of a bot, newest first."""
     rows = connection.execute(
         "SELECT at, actor_name, tests, failed, questions FROM bot_test_runs WHERE bot_id = ? ORDER BY number DESC", (bot_id,)
     )
@@ -140,6 +140,6 @@ def calendar(connection: Connection, bot_id: str) -> int:
 
 @writes
 def renew_calendar(connection: Connection, bot_id: str) -> int:
-    """Renew the address of a bot's calendar; return how often that was done."""
+    """Renew the address of a bot's calendar. Return how often it was renewed."""
     row = connection.execute("UPDATE bots SET calendar = calendar + 1 WHERE id = ? RETURNING calendar", (bot_id,)).fetchone()
     return int(row[0]) if row else 0

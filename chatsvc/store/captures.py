@@ -1,4 +1,4 @@
-"""Requests and appointments: written with their exchange and webhook events, and changed; store/inbox.py lists them."""
+"""Queries that write and change requests and appointments, with their webhook events. store/inbox.py lists them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class NewCapture(NamedTuple):
 
 
 def write(connection: Connection, bot_id: str, conversation: int, capture: NewCapture) -> None:
-    """Write a request with its appointment, and the events of the bot's webhook. A request that follows another one changes the latter."""
+    """Write a request with its appointment and webhook events, within a unit. If it follows an earlier request, change that one too."""
     request, appointment, tell, sends_mail = capture
     r = _followed(connection, conversation, request) if request.follows is not None else request
     (number,) = connection.execute(
@@ -85,17 +85,17 @@ def write(connection: Connection, bot_id: str, conversation: int, capture: NewCa
 
 
 def appointment_of(row: Sequence[Any]) -> Appointment:
-    """Return the appointment of a row of APPOINTMENT and REQUEST."""
+    """Make an appointment from a row with the columns of APPOINTMENT and REQUEST."""
     return Appointment(row[0], Request(*row[6:]), *row[1:6])
 
 
 def record_of(row: Sequence[Any]) -> tuple[Request, Appointment | None]:
-    """Return the request of a row of APPOINTMENT and REQUEST, and the appointment that belongs to it."""
+    """Make a request and its appointment, if any, from a row with the columns of APPOINTMENT and REQUEST."""
     return Request(*row[6:]), appointment_of(row) if row[0] is not None else None
 
 
 class RecordState(NamedTuple):
-    """A request with its appointment, and the numbers of both and of their conversation."""
+    """A request with its appointment, and the row numbers of request, appointment and conversation."""
 
     number: int
     appointment_number: int | None
@@ -108,14 +108,14 @@ class RecordState(NamedTuple):
         return (self.appointment or self.request).status
 
     def state(self) -> Json:
-        """Return what a change may alter, as the history keeps it."""
+        """Return the values that a change may alter, in the form in which the history stores them."""
         a = self.appointment
         when = {"at": a.begins_at, "date": a.date, "time": a.time} if a else dict.fromkeys(("at", "date", "time"))
         return {"status": self.status, **when, **shapes.fields(self.request, "end_date", "end_time", *CONTACT)}
 
 
 def state_of(connection: Connection, request_id: str) -> RecordState:
-    """Read a request that exists, within a unit."""
+    """Read a request with its appointment and row numbers, within a unit. The request must exist."""
     row = connection.execute(
         f"""
         SELECT r.number, a.number, r.conversation, {APPOINTMENT}, {REQUEST}
@@ -127,7 +127,7 @@ def state_of(connection: Connection, request_id: str) -> RecordState:
 
 
 def _followed(connection: Connection, conversation: int, request: Request) -> Request:
-    """Apply a visitor's change to an earlier request, or store it there until the team decides. Return the change as it is stored."""
+    """Apply a visitor's change to the earlier request, or store it there until the team decides. Return the change to be stored."""
     row = connection.execute("SELECT id FROM requests WHERE id = ? AND conversation = ?", (request.follows, conversation)).fetchone()
     if row is None:
         return replace(request, follows=None, change=None)
@@ -148,7 +148,7 @@ def _followed(connection: Connection, conversation: int, request: Request) -> Re
 
 
 def apply_change(connection: Connection, root: RecordState, change: Mapping[str, Any], now: int, by: str) -> None:
-    """Change a request with its appointment in place, and note the former state in its history."""
+    """Apply `change` to a stored request and its appointment, and add the former state to the request's history."""
     kind, message, words = change["kind"], root.request.message, change.get("words")
     status, request_status = {"cancel": ("canceled", "dismissed"), "withdraw": (None, "new")}.get(str(kind), (None, None))
     if kind == "withdraw":
@@ -173,7 +173,7 @@ def apply_change(connection: Connection, root: RecordState, change: Mapping[str,
 
 
 def set_appointment(connection: Connection, root: RecordState, now: int, *values: object) -> None:
-    """Set status, date, time and instant of a record's appointment, if there is one, within a unit. None keeps a value."""
+    """Write status, date, time and instant (`values`) of a record's appointment, if any, within a unit. None keeps a column's value."""
     connection.execute(
         """
         UPDATE appointments SET status = coalesce(?, status), appointment_date = coalesce(?, appointment_date),
@@ -185,7 +185,7 @@ def set_appointment(connection: Connection, root: RecordState, now: int, *values
 
 
 def remember(connection: Connection, number: int, *entries: Json) -> None:
-    """Add entries to the history of a request within a unit."""
+    """Add entries to the history of a request within a unit. `number` is the request's row number."""
     (history,) = connection.execute("SELECT history FROM requests WHERE number = ?", (number,)).fetchone()
     changes = [*json.loads(history or '{"changes": []}')["changes"], *entries]
     if len(changes) > MOST_CHANGES:
@@ -194,7 +194,7 @@ def remember(connection: Connection, number: int, *entries: Json) -> None:
 
 
 def of_conversation(connection: Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
-    """Read the newest records of a conversation (its number) within a unit, oldest first."""
+    """Read a conversation's newest `limit` requests within a unit, the oldest of them first. `conversation` is its row number."""
     rows = connection.execute(
         f"""
         SELECT {APPOINTMENT}, {REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
@@ -206,7 +206,7 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
 
 
 class CaptureChange(NamedTuple):
-    """Changes of a request or an appointment. None leaves a value; an empty text removes the note or the assignee (an operator's id)."""
+    """Changes of a request or an appointment. None leaves a value. An empty text removes the notes, or the assignee (an operator's id)."""
 
     status: str | None = None
     note: str | None = None
@@ -253,6 +253,6 @@ def set_request(
 
 
 def settle_missed(connection: Connection, number: int) -> None:
-    """Clear `missed_at` of a request's conversation within a unit. `number` is the request's."""
+    """Clear the mark that the team missed a request's waiting visitor (`missed_at`), within a unit. `number` is the request's number."""
     missed = "UPDATE conversations SET missed_at = NULL WHERE number = (SELECT conversation FROM requests WHERE number = ?)"
     connection.execute(missed, (number,))

@@ -1,9 +1,9 @@
-"""Stores and settles turns on channels: visitors' messages, their settlement, states of delivery and feedback.
+"""Stores visitors' messages on channels, how their turns end, delivery states and feedback.
 
 Replies of an engine are stored by store/exchanges.py.
 
-A visitor's message is `pending` until its turn is settled: by a reply, by a sentence in place of one, or by silence while an operator
-has the conversation. A reply with the delivery state `queued` waits to be sent.
+A turn is the handling of one visitor's message, which is `pending` until the turn ends: with a reply, with a sentence in place of a reply,
+or without a message while an operator has the conversation. A reply with the delivery state `queued` waits to be sent.
 """
 
 import json
@@ -23,7 +23,7 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `handling` is that of its conversation, or None for a message that came again."""
+    """A stored message of a visitor. `handling` tells who handles its conversation; it is None if the message was stored before."""
 
     number: int
     conversation_id: str
@@ -52,14 +52,14 @@ _STORED, _PENDING = _MESSAGES.format(""), _MESSAGES.format(" INDEXED BY messages
 
 @writes
 def store(connection: Connection, messages: list[NewMessage]) -> list[StoredMessage | None]:
-    """Store visitors' messages in one unit; see `store_one`. If TooManyConversations is raised, none is stored."""
+    """Store visitors' messages in one transaction, each like `store_one`. If TooManyConversations is raised, no message is stored."""
     return [store_one(connection, message) for message in messages]
 
 
 def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
-    """Store a message within a unit. If its key is known, return the message that was stored before.
+    """Store a visitor's message within a unit. If its digest is known, return the message that was stored before.
 
-    Return None if that message or the account was erased. Raises TooManyConversations.
+    Return None if the earlier message or the account was erased. Raises TooManyConversations.
     """
     if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
         return None
@@ -93,7 +93,7 @@ def store_one(connection: Connection, m: NewMessage) -> StoredMessage | None:
 
 
 def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str]:
-    """Insert or update the conversation of a message within a unit. Return its number, its id, its handling and the host of its page."""
+    """Insert or update a message's conversation within a unit. Return its row number, id, handling and the host of the visitor's page."""
     new_id = str(uuid.uuid4())
     number, conversation_id, handling, page_host = connection.execute(
         """
@@ -125,7 +125,7 @@ def addressed(connection: Connection, m: NewMessage) -> tuple[int, str, str, str
 
 @reads
 def unsettled(connection: Connection, message: StoredMessage) -> list[StoredMessage]:
-    """List a conversation's unsettled messages up to this one, ordered by time."""
+    """List the pending messages of the conversation of `message`, up to `message`, ordered by time."""
     rows = connection.execute(
         f"""
         {_STORED} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
@@ -138,7 +138,7 @@ def unsettled(connection: Connection, message: StoredMessage) -> list[StoredMess
 
 @reads
 def follows_no_text(connection: Connection, message: StoredMessage) -> bool:
-    """Report whether the visitor's previous message, like this one, was not a text."""
+    """Return whether the visitor's message before `message` was something other than a text."""
     row = connection.execute(
         """
         SELECT coalesce(kind, ?2) FROM messages WHERE conversation = (SELECT conversation FROM messages WHERE number = ?1)
@@ -150,7 +150,7 @@ def follows_no_text(connection: Connection, message: StoredMessage) -> bool:
 
 
 class NoticeSentence(NamedTuple):
-    """A sentence of the bot that is not the reply of an engine. `dialogue`, if given, replaces the state of the dialogue.
+    """A sentence of the bot that is not the reply of an engine. If `dialogue` is given, it replaces the stored state of the dialogue.
 
     `choices` are shown as buttons if the channel has buttons.
     """
@@ -166,11 +166,11 @@ class NoticeSentence(NamedTuple):
 def settle(
     connection: Connection, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
 ) -> bool:
-    """Settle a turn without charge, with a sentence or silently. `handling` becomes the handling of the conversation.
+    """End the turn of a pending message without charge, with `sentence` or silently if it is None. `number` is the message's row number.
 
-    If `sends_mail` is true, operators who want such mails get one about a waiting visitor.
+    With a sentence, `handling` becomes the conversation's handling. If `sends_mail` is true, operators get a mail about a waiting visitor.
 
-    Return False and write nothing if the turn was settled before. If an operator has taken over, no sentence is stored.
+    Return False and write nothing if the turn has ended before. If the bot no longer handles the conversation, no sentence is stored.
     """
     row = connection.execute(
         "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1 RETURNING conversation", (number,)
@@ -194,7 +194,7 @@ def settle(
 
 
 def say(connection: Connection, conversation: int, sentence: NoticeSentence, role: str = "assistant", author: str | None = None) -> int:
-    """Append a message to a conversation within a unit; return its number."""
+    """Append a message of the bot or an operator to a conversation, within a unit. Return the message's row number."""
     s = sentence
     bot_id, channel = connection.execute("SELECT bot_id, channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
     outbox, choices = outbox_of(channel, bot_id, s.delivery), json.dumps(s.choices) if s.choices else None
@@ -217,7 +217,7 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
 
 @reads
 def pending(connection: Connection, until: int = LAST) -> list[StoredMessage]:
-    """List the messages of all channels up to a time whose turns are not settled, oldest first."""
+    """List the pending messages of all channels that were sent up to the time `until`, oldest first."""
     rows = connection.execute(f"{_PENDING} WHERE m.pending = 1 AND m.created_at <= ? ORDER BY m.number", (until,))
     return [StoredMessage(*row) for row in rows]
 
@@ -225,7 +225,7 @@ def pending(connection: Connection, until: int = LAST) -> list[StoredMessage]:
 class News(NamedTuple):
     """A conversation with some of its messages, oldest first.
 
-    `confirmed` are the numbers of operators' messages that the visitor's page has confirmed, but that are not yet stored as delivered.
+    `confirmed` are the row numbers of operators' messages that the visitor's page has confirmed, but that are not yet stored as delivered.
     """
 
     conversation: Conversation
@@ -237,8 +237,8 @@ class News(NamedTuple):
 def news(connection: Connection, visitor: ConversationKey, after: str, limit: int, before: str = "") -> News | None:
     """Read the messages of a conversation between the ids `after` and `before`. Return None if there is no such conversation.
 
-    An unknown `after` means the beginning of the conversation, an empty `before` its end. If there are more than `limit` messages, read the
-    newest.
+    If `after` is unknown, read from the beginning of the conversation. If `before` is empty, read to its end. If there are more than
+    `limit` messages, read the newest.
     """
     row = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", visitor
@@ -264,7 +264,7 @@ def news(connection: Connection, visitor: ConversationKey, after: str, limit: in
 
 @writes
 def deliver(connection: Connection, numbers: list[int], delivery: str, error: str | None = None) -> None:
-    """Write the delivery state of messages."""
+    """Write the delivery state and the error (or None) of messages. `numbers` are their row numbers."""
     connection.executemany(
         "UPDATE messages SET delivery = ?, error = ? WHERE number = ?", [(delivery, error, number) for number in numbers]
     )
@@ -272,7 +272,7 @@ def deliver(connection: Connection, numbers: list[int], delivery: str, error: st
 
 @writes
 def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
-    """Write the visitor's thumb on a reply of the conversation. Return False if there is no such reply."""
+    """Write a visitor's rating of a reply, or remove it if `feedback` is None. Return False if the conversation has no such reply."""
     row = connection.execute(
         """
         SELECT m.number, m.feedback, m.created_at FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
@@ -299,7 +299,7 @@ def rate(connection: Connection, visitor: tuple[str, str, str], message_id: str,
 
 @reads
 def asked_before(connection: Connection, visitor: tuple[str, str, str], message_id: str) -> str | None:
-    """Return the visitor's message that a reply of the conversation answers."""
+    """Return the text of the visitor's message that a reply answers. Return None if there is no such message."""
     row = connection.execute(
         """
         SELECT q.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
@@ -313,6 +313,6 @@ def asked_before(connection: Connection, visitor: tuple[str, str, str], message_
 
 
 def interrupt_all(connection: Connection) -> None:
-    """Settle all turns and give up all queued messages after a restore. They may have been sent after the backup was made."""
+    """End all turns and give up all queued messages after a restore. Replies and messages may have been sent after the backup was made."""
     connection.execute("UPDATE messages SET pending = NULL WHERE pending = 1")
     connection.execute("UPDATE messages SET delivery = 'unknown', outbox = NULL, in_flight = NULL WHERE delivery = 'queued'")

@@ -49,7 +49,7 @@ check_identity = reads(_check_identity)
 
 @writes
 def put(connection: Connection, channel: Channel, seal: Seal) -> Channel:
-    """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
+    """Write a bot's channel; raises IdentityTaken. An existing channel keeps its id and creation time."""
     _check_identity(connection, channel)
     existing = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
     written = channel._replace(id=existing[0]) if existing else channel
@@ -75,7 +75,7 @@ def update(connection: Connection, channel_id: str, changes: Mapping[str, object
 
 @writes
 def note_fault(connection: Connection, channel_id: str, fault: str | None, now: int) -> None:
-    """Store why the platform refuses a channel, or None if it accepts the channel again. An unchanged fault keeps its first time."""
+    """Store why the platform refuses a channel, or None if it accepts the channel again. If the fault is unchanged, its time is kept."""
     connection.execute(
         "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
         (fault, now, channel_id),

@@ -1,7 +1,7 @@
 """Queries for the team's own records of conversations and visitors, its saved replies, and a conversation's page.
 
 The records of a conversation are its notes, assignee and labels, when it was set aside, and what each operator has seen. Those of a visitor
-are contact data and a note. Scopes (`accounts`) are None for all accounts; a conversation that is in none of them raises
+are contact data and a note. A scope (`accounts`) is None for all accounts. A conversation outside of the scope raises
 `conversation_not_found`.
 """
 
@@ -47,7 +47,7 @@ def add_note(connection: Connection, accounts: Accounts, conversation_id: str, a
 
 @writes
 def change(connection: Connection, accounts: Accounts, conversation_id: str, changes: Mapping[str, object]) -> Conversation:
-    """Write the columns named in `changes`: the assignee's id, the data of the visitor, or the times of a snooze."""
+    """Write columns of a conversation, as `changes` names them: the assignee's id, the visitor's data, or a snooze's times."""
     return update(connection, owned(connection, accounts, conversation_id)[1], **changes)
 
 
@@ -59,7 +59,7 @@ def set_aside(connection: Connection, accounts: Accounts, conversation_id: str, 
 
 
 async def wake(db: Database, now: int) -> None:
-    """Open the conversations whose `set_aside_until` has passed. Clear it for conversations that a message has opened before."""
+    """Open the conversations whose snooze is over (`set_aside_until`). Clear this time for those that a message has opened before."""
     due = "set_aside_until <= ? AND (set_aside_at IS NOT NULL OR set_aside_until < last_message_at)"
     change = f"""
         UPDATE conversations INDEXED BY conversations_snoozed SET set_aside_at = NULL,
@@ -95,7 +95,7 @@ def labels(connection: Connection, account_id: str) -> list[str]:
 
 @writes
 def see(connection: Connection, accounts: Accounts, conversation_id: str, operator_id: str, message: int) -> None:
-    """Store that an operator has seen a conversation up to a message (its number)."""
+    """Store that an operator has seen a conversation up to a message (its row number)."""
     connection.execute(
         """
         INSERT INTO conversation_views (operator_id, conversation, message) VALUES (?, ?, ?)
@@ -106,7 +106,7 @@ def see(connection: Connection, accounts: Accounts, conversation_id: str, operat
 
 
 def of_conversation(connection: Connection, conversation: int) -> TeamRecords:
-    """Read the records that the team has on a conversation (its number) within a unit."""
+    """Read the team's records of a conversation within a unit. `conversation` is its row number."""
     assignee, labels, *aside = connection.execute(
         """
         SELECT o.email, c.labels, c.set_aside_at, c.set_aside_until, c.last_message_at
@@ -147,7 +147,7 @@ def saved_replies(connection: Connection, account_id: str) -> list[SavedReply]:
 
 @writes
 def put_reply(connection: Connection, account_id: str, reply: SavedReply, updated_at: int, most: int) -> bool:
-    """Write a saved reply, in place of one of the same name. Return False if the account has `most` already."""
+    """Write a saved reply, or replace the saved reply of this name. Return False if the account already has `most` others."""
     written = connection.execute(
         """
         INSERT INTO saved_replies (account_id, name, text, created_at, updated_at) SELECT ?1, ?2, ?3, ?4, ?4
@@ -161,7 +161,7 @@ def put_reply(connection: Connection, account_id: str, reply: SavedReply, update
 
 @writes
 def remove_reply(connection: Connection, account_id: str, name: str) -> SavedReply | None:
-    """Delete a saved reply; return None if there is none."""
+    """Delete a saved reply and return it. Return None if the account has none of this name."""
     row = connection.execute(
         "DELETE FROM saved_replies WHERE account_id = ? AND name = ? RETURNING name, text", (account_id, name)
     ).fetchone()
@@ -178,7 +178,7 @@ _PEOPLE = """
 
 
 def people_in(connection: Connection, numbers: Sequence[int]) -> dict[int, Person]:
-    """Read the visitors of conversations within a unit, by the conversations' numbers."""
+    """Read the visitors of conversations within a unit, by the row numbers of the conversations."""
     return {number: Person(*row) for number, *row in connection.execute(_PEOPLE, (json.dumps(list(numbers)),)).fetchall()}
 
 
@@ -189,7 +189,7 @@ people_of = reads(people_in)
 def of_people(connection: Connection, numbers: Sequence[int], bot_id: str | None, limit: int) -> list[tuple[Conversation, int]]:
     """Read conversations that share an e-mail address or telephone number with one of the conversations `numbers`.
 
-    Each conversation is returned with its number.
+    Each conversation is returned with its row number.
     """
     rows = connection.execute(
         f"""
@@ -215,8 +215,8 @@ _CHANNELS = ", ".join(map(repr, CHANNELS))
 class ConversationView(NamedTuple):
     """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
 
-    `others` are conversations of the same visitor by e-mail address, telephone number or user_id. `seen` is the number of the last message
-    that the operator has seen.
+    `others` are conversations of the same visitor by e-mail address, telephone number or user_id. `seen` is the row number of the last
+    message that the operator has seen.
     """
 
     conversation: Conversation
@@ -240,7 +240,7 @@ def view(
     around: str | None = None,
     before: str | None = None,
 ) -> ConversationView:
-    """Read a conversation for an operator, around a message or before one (their ids), by default with the newest messages."""
+    """Read a conversation for an operator, with its newest messages. `around` or `before` (a message's id) selects others."""
     conversation, number = owned(connection, accounts, conversation_id)
     end = """
         SELECT n.number FROM messages m CROSS JOIN messages n ON n.conversation = m.conversation AND n.number >= m.number
@@ -289,7 +289,7 @@ _SEARCHED_MESSAGES, _SEARCHED_LETTERS = 30, 1_000
 
 
 class RowDetails(NamedTuple):
-    """Details of a row in the list of conversations. `role` and `words` belong to the last message.
+    """Details of a row in the list of conversations. `role` and `words` are sender and beginning of the last message.
 
     `unread` is at most MOST_UNREAD. See TeamRecords for the other fields.
     """
@@ -305,7 +305,7 @@ class RowDetails(NamedTuple):
 
 @reads
 def details(connection: Connection, numbers: Sequence[int], operator_id: str) -> dict[int, RowDetails]:
-    """Read the details of conversations (numbers) as an operator sees them."""
+    """Read the details of conversations for an operator, by the row numbers of the conversations."""
     rows = connection.execute(
         f"""
         SELECT c.number, (SELECT coalesce(o.name, o.email) FROM operators o WHERE o.id = c.assignee),
@@ -328,7 +328,7 @@ def details(connection: Connection, numbers: Sequence[int], operator_id: str) ->
 
 @reads
 def recent_texts(connection: Connection, numbers: Sequence[int]) -> list[tuple[int, str]]:
-    """Read the newest messages of conversations (numbers), each with its conversation, newest first."""
+    """Read the texts of the newest messages in conversations, newest first. Each comes with the row number of its conversation."""
     rows = connection.execute(
         f"""
         SELECT m.number, m.conversation, substr(m.content, 1, {_SEARCHED_LETTERS}) FROM json_each(?1) page

@@ -81,7 +81,7 @@ class Thread(NamedTuple):
 
 
 def owned(connection: Connection, accounts: Accounts, conversation_id: str) -> tuple[Conversation, int]:
-    """Read a conversation of these accounts (None for all) with its number, within a unit; raises `conversation_not_found`."""
+    """Read a conversation of these accounts (None for all) and its row number, within a unit; raises `conversation_not_found`."""
     find = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
     row = connection.execute(find, (listed(accounts), conversation_id)).fetchone()
     if row is None:
@@ -105,7 +105,7 @@ CHANGEABLE = frozenset(
 
 
 def update(connection: Connection, number: int, **changes: object) -> Conversation:
-    """Set columns of a conversation within a unit."""
+    """Write the columns of a conversation that `changes` names, within a unit. Return the changed conversation."""
     statement = f"UPDATE conversations SET {assign(changes, CHANGEABLE)} WHERE number = ? RETURNING {COLUMNS}"
     return Conversation(*connection.execute(statement, (*changes.values(), number)).fetchone())
 
@@ -175,9 +175,9 @@ _SAME, _NEXT_OF_BOT, _NEXT = (
 
 
 class TranscriptPosition(NamedTuple):
-    """Position of an export. `read_to` is the number of the last message that was read.
+    """Position in an export of conversations. `read_to` is the row number of the last message that was read.
 
-    `until` is the number of the conversation's last message when its export began. Later messages are left out.
+    `until` is the row number of the conversation's last message when its export began. Later messages are left out.
     """
 
     bot_id: str
@@ -188,7 +188,7 @@ class TranscriptPosition(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Part of a conversation: some messages, oldest first. `begins` and `ends` tell whether it is the first and the last part.
+    """Part of an exported conversation: some messages, oldest first. `begins` and `ends` tell whether the part is the first and the last.
 
     `conversation` is None if the conversation was erased during the export.
     """

@@ -1,6 +1,6 @@
-"""Copies all rows from one store to another, and compares both by digests.
+"""Copies all rows from one store to another, and compares the two stores by digests.
 
-Rows are read in the order of their keys, page by page. The columns have the same order in both stores, since the same migrations make both.
+Rows are read in the order of their keys, page by page. The two stores have the same order of columns, since the same migrations made them.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _INSERT = {table.name: f"INSERT INTO {table.name}" for table in TABLES}
 
 
 class TableDigest(NamedTuple):
-    """Number of a table's rows, and their SHA-256 digest, in the order of the keys."""
+    """Number of rows in a table, and the SHA-256 digest of all these rows in the order of their keys."""
 
     table: str
     rows: int
@@ -48,7 +48,7 @@ def pages(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 
 def copy(source: Connection, insert: Callable[[Table, list[Row]], None], report: Report = lambda *_: None) -> None:
-    """Copy the rows of all tables, parents first. `insert` writes rows of a table (see `insert_into`)."""
+    """Copy the rows of all tables of `source`, parent tables first. `insert` writes rows of a table (see `insert_into`)."""
     for table in TABLES:
         copied, (total,) = 0, source.execute(COUNT[table.name]).fetchone()
         report(f"{COPYING} {table.name}", copied, total)
@@ -66,7 +66,7 @@ def insert_into(target: Connection, table: Table, rows: list[Row]) -> None:
 
 
 def compare(source: Connection, target: Connection, report: Report) -> list[TableDigest]:
-    """Compute the digests of all tables; raises `store_copy_differs` for the first that differs."""
+    """Compare all tables of two stores, and return the tables' digests. Raises `store_copy_differs` for the first table that differs."""
     digests = []
     for index, table in enumerate(TABLES):
         report(f"{COMPARING} {table.name}", index, len(TABLES))

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Versioned(NamedTuple):
-    """Result of a unit with the version of an account on the same snapshot."""
+    """Result of a unit, with the version of an account that was read on the same snapshot."""
 
     result: Any
     version: AccountVersion
@@ -75,7 +75,7 @@ class ConstraintViolated(StoreFault):
 
 
 class ProcessNotices(Protocol):
-    """Notices between processes over one store. They are not stored: a notice is lost if no process listens."""
+    """Notices between the processes that share one store. A notice is not stored: it is lost if no process listens."""
 
     def send(self, *message: object) -> None:
         """Send a message to all other processes as soon as possible; nobody waits for it."""
@@ -87,9 +87,9 @@ class ProcessNotices(Protocol):
 
 
 class Database(ABC):
-    """Units of work over one database. A unit is a plain function of the connection; it must not store the connection.
+    """A database, which runs units of work. A unit is a plain function of the connection; it must not store the connection.
 
-    One thread writes, and others read. A command has no reading threads, so its writing thread also reads.
+    One thread writes, and others read. A process of the command line has no reading threads, so its writing thread also reads.
     `fault` is the reason why nothing can be written, or None. `node` is the id of this process, or None if it is the only one. `replaced`
     is set when this process has to end, because a newer version or another master key is in force.
     """
@@ -186,7 +186,7 @@ async def change_any(db: Database, find: str, values: Sequence[Any], change: str
 
 
 async def until_written(write: Callable[[], Awaitable[None]], stops: Callable[[], bool], what: str) -> None:
-    """Call `write` until it succeeds. Raise StoreUnavailable if the store is unavailable and `stops` returns true."""
+    """Call `write` again while the store is unavailable. Raise StoreUnavailable once `stops` returns true. `what` is a word for the log."""
     while True:
         try:
             return await write()

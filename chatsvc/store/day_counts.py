@@ -1,4 +1,4 @@
-"""Counts for each bot and day in its time zone. Each is added in the transaction that writes the counted record.
+"""Counts for each bot and each day in the bot's time zone. A count is added in the transaction that writes the counted record.
 
 This module also sums up usage records. The time for that is bounded by the cap of records (help/interface.md 5.6).
 """
@@ -14,7 +14,7 @@ MOST_ENTRIES, ENTRY_DAYS = 10, 30
 
 
 def add(connection: Connection, bot_id: str, counted_at: int, times: Mapping[str, int], item: str = "", zone: str | None = None) -> None:
-    """Add to a bot's counts of a day, within the unit that writes what is counted.
+    """Add `times` to a bot's counts of a day, within the unit that writes the counted record.
 
     The day is that of `counted_at` in the bot's time zone. The names in `times` are those of domain.analytics.COUNTED. `item` is the
     counted object, such as an entry's id.
@@ -38,7 +38,7 @@ def _zone(connection: Connection, bot_id: str) -> str | None:
 
 
 def take_back(connection: Connection, bot_id: str, counted_at: int, name: str) -> None:
-    """Subtract a count that was added before, unless the count of its day has been deleted."""
+    """Subtract one from a bot's count of the day of `counted_at`. Do nothing if this count has been deleted."""
     zone = _zone(connection, bot_id)
     if zone is not None:
         connection.execute(
@@ -59,7 +59,7 @@ def note_response(connection: Connection, conversation: int, answered_at: int, o
 
 
 class PeriodCounts(NamedTuple):
-    """Counts of a period by day and bot, and of the previous period by bot. Responses are items of RESPONSE_S with their counts."""
+    """Counts of a period by day and bot, and of the previous period by bot. `responses` counts the items of RESPONSE_S (response times)."""
 
     rows: dict[tuple[int, str], Quality]
     before: dict[str, Quality]
@@ -116,7 +116,7 @@ def of_period(connection: Connection, account_id: str, bot_id: str | None, first
 def usage_summary(connection: Connection, account_id: str, start: int, end: int, cap: int) -> tuple[int | None, list[UsageRow]]:
     """Sum the newest `cap` usage records from `start` to `end` (inclusive, Unix milliseconds) by day, bot and channel.
 
-    Return the time of the oldest counted record, or None if all records were counted, and the sums.
+    Return two results: the time of the oldest counted record (None if all records were counted), and the sums.
     """
     newest = (
         "SELECT created_at, number, bot_id, channel, tokens, cost_micro_usd FROM usage_records"

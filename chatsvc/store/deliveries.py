@@ -16,7 +16,7 @@ EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 
 
 class Sending(NamedTuple):
-    """A recorded attempt. It is sent unless it has a `refusal`, the reason why it failed at once; its `url` may then be empty."""
+    """A recorded attempt to deliver an event. It is sent unless it failed at once: `refusal` is the reason, and `url` may be empty."""
 
     attempt_id: str
     event_number: int
@@ -30,7 +30,7 @@ class Sending(NamedTuple):
 
 
 class UnusableKey(Exception):
-    """The signing key cannot be opened."""
+    """The signing key of a webhook cannot be decrypted."""
 
 
 # Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature). Raises UnusableKey.
@@ -50,7 +50,7 @@ _Standing = tuple[Webhook | None, str | None]
 
 
 def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
-    """Read what an attempt depends on. Return None if the account has been deleted: nothing is sent or recorded then."""
+    """Read a bot's webhook and the reason why nothing can be sent to it, if any. Return None if the account was deleted."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
     ).fetchone()
@@ -61,7 +61,7 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
 
 
 def _record(connection: Connection, events: Sequence[Event], now: int, standing: _Standing, terms: Terms) -> list[Sending]:
-    """Record an attempt for each of a bot's events, as failed if it cannot be sent."""
+    """Record an attempt to deliver each of a bot's events. An attempt that cannot be sent is recorded as failed."""
     webhook, cause = standing
     url = (webhook.url if webhook else None) or ""
     sendings: list[Sending] = []
@@ -82,7 +82,7 @@ def _record(connection: Connection, events: Sequence[Event], now: int, standing:
 
 
 def settle(connection: Connection, attempt_id: str, result: PostResult) -> None:
-    """Write the outcome of an attempt."""
+    """Write the outcome of a delivery attempt within a unit, unless the attempt already has an outcome."""
     connection.execute(
         "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
         (result.success, result.status_code, result.error, result.duration_ms, result.answer, attempt_id),
@@ -90,7 +90,7 @@ def settle(connection: Connection, attempt_id: str, result: PostResult) -> None:
 
 
 def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
-    """Read at most `room` of a bot's next events. An event that follows another event waits until the other one has been delivered."""
+    """Read at most `room` pending events of a bot. An event that follows another is left out while that is pending or in flight."""
     rows = connection.execute(
         f"""
         SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
@@ -104,7 +104,7 @@ def pending(connection: Connection, bot_id: str, room: int) -> list[Event]:
 
 
 def begin(connection: Connection, bot_id: str, events: list[Event], now: int, terms: Terms) -> list[Sending]:
-    """Record an attempt for each of these events. Return nothing if the events are only stored, or their account has been deleted."""
+    """Record an attempt for each of these events. Return no attempts if the webhook only stores events, or the account was deleted."""
     standing = _standing(connection, bot_id, terms.plans)
     if standing is None:
         return []
@@ -154,7 +154,7 @@ def _attempt(row: tuple[object, ...]) -> Attempt:
 
 @reads
 def find(connection: Connection, attempt_id: str, accounts: Accounts) -> AttemptDetail | None:
-    """Read an attempt of these accounts (None for all) with its request and answer."""
+    """Read a delivery attempt of these accounts (None for all) with its request and answer. Return None if there is none."""
     row = connection.execute(
         f"""
         SELECT {_ATTEMPT_COLUMNS}, a.event_number, e.created_at, a.signature, a.body, a.answer FROM webhook_attempts a
@@ -176,10 +176,10 @@ def attempts(
     status: str | None = None,
     event: str | None = None,
 ) -> list[tuple[Attempt, int]]:
-    """Read attempts with their numbers, newest first. `after` is the number of the last attempt of the previous page.
+    """Read delivery attempts with their row numbers, newest first. `after` is the number of the last attempt of the previous page.
 
-    The attempts are those of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all). `status`
-    is one of domain.webhooks.STATUSES.
+    They are the attempts of the bot `bot_id`, which the caller has checked, or without `bot_id` of all bots of `accounts` (None for all).
+    `status` is one of domain.webhooks.STATUSES.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     rows = connection.execute(
@@ -196,9 +196,9 @@ def attempts(
 
 @reads
 def failed_since(connection: Connection, accounts: Accounts, bot_id: str | None, since: int, after: int) -> list[tuple[int, str]]:
-    """List events, with their bots, whose latest attempt failed at `since` or later. The oldest come first.
+    """List the events whose latest attempt failed at `since` or later, each with its bot. The oldest come first.
 
-    `after` is the number of the last event of the previous page. Tests are left out. For `accounts` and `bot_id` see `attempts`.
+    `after` is the number of the last event of the previous page. Test events are left out. For `accounts` and `bot_id` see `attempts`.
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
     return connection.execute(

@@ -1,4 +1,4 @@
-"""Erases conversations, and deletes old rows by the rules of the tables, in small batches.
+"""Erases conversations, and deletes old rows by the retention rules of the tables, in small batches.
 
 Each batch is one transaction: other writers hardly wait, and a crash between two batches leaves a shorter but consistent conversation.
 """
@@ -20,7 +20,7 @@ _ANSWERS = getattr(BY_NAME["idempotency_keys"].visitor, "rows", "")
 
 
 class Erased(NamedTuple):
-    """Numbers of deleted records."""
+    """Numbers of deleted records of each kind."""
 
     conversations: int = 0
     messages: int = 0
@@ -31,7 +31,7 @@ class Erased(NamedTuple):
     questions: int = 0
 
     def plus(self, other: Erased) -> Erased:
-        """Return the sum of both."""
+        """Return the sums of these numbers and those of `other`."""
         return Erased(*(count + added for count, added in zip(self, other, strict=True)))
 
 
@@ -100,9 +100,9 @@ _DELETE = {name: f"DELETE FROM {name} WHERE {' AND '.join(f'{column} = ?' for co
 
 @writes
 def expire(connection: Connection, table: str, before: int, now: int) -> set[str] | bool:
-    """Delete a batch of a table's rows older than `before`. Return whether more may be left.
+    """Delete a batch of a table's rows older than `before`. Return whether more old rows may be left.
 
-    For conversations, return the accounts of the erased ones instead, or an empty set once no old conversation is left.
+    For the table of conversations, return the accounts whose conversations were erased: an empty set once no old conversation is left.
     """
     if table == "conversations":
         return _conversations(connection, before)

@@ -51,7 +51,7 @@ class NewExchange(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Counts after the transaction."""
+    """Counts after an exchange was written: messages used in the month, message credits, and messages of the bot."""
 
     month_used: int
     credits: int
@@ -61,7 +61,7 @@ class Counts(NamedTuple):
 
 
 def write(connection: Connection, x: NewExchange) -> Counts | TurnLost | None:
-    """Write an exchange within a unit. Return TurnLost if its turn is no longer open, or else the result that `record` describes."""
+    """Write an exchange within a unit. Return TurnLost if its turn is no longer open. Otherwise return the same as `record`."""
     exchange = x.exchange
     bot_id, channel = exchange.chatbot_id, exchange.channel
     row = connection.execute(

@@ -26,7 +26,7 @@ def check_in(connection: Connection) -> bytes:
 
 
 async def belongs_to(db: Database, key: MasterKey) -> None:
-    """Put the store's master key in force; a new store takes `key`. Raises StoreUnavailable for the key of another store."""
+    """Make the store's master key the key in force; a new store takes `key`. Raises StoreUnavailable for the key of another store."""
 
     def unit(connection: Connection) -> bytes:
         connection.execute("INSERT INTO store_facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (CHECK, key.check))
