@@ -88,5 +88,5 @@ def read_token(key: str, kind: str, token: str) -> tuple[str, ...] | None:
 
 
 def user_id_of(key: str, bot_id: str, first: str) -> str:
-    """Return the user_id of a visitor. `first` is their first message's Idempotency-Key. It cannot be guessed without the channel's key."""
+    """Return a visitor's user_id, which nobody can guess without the channel's key. `first` is their first message's Idempotency-Key."""
     return _mac(key, "user", f"{bot_id}\n{first}".encode()).hex()[:32]

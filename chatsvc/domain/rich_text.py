@@ -1,4 +1,4 @@
-"""Texts of messages: parse their Markdown marks, and prepare the texts for a messaging platform.
+"""Texts of messages: parsing of their Markdown marks, and preparation for a messaging platform.
 
 Marks are bold, italic, code, links, lists and headings. A text is read once, in linear time, into spans that each front end shows
 as it can. An incomplete mark is shown as it is written, and so is a link whose scheme is not http, https, mailto or tel. If the words of a
@@ -182,7 +182,7 @@ _SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
 def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]:
-    """Divide a text into parts of at most `most` units, counted by `length`. If possible, parts end with a paragraph, line or sentence."""
+    """Divide a text into parts of at most `most` units of `length`. Parts preferably end with a paragraph, line, sentence or word."""
     parts = []
     rest = text.strip()
     while length(rest) > most:

@@ -44,7 +44,7 @@ _SHORT_HOURS = re.compile(r"((?:Mo|Tu|We|Th|Fr|Sa|Su)(?:[-,](?:Mo|Tu|We|Th|Fr|Sa
 
 
 class Site(NamedTuple):
-    """A website of a bot. `read_at` is the end of the last reading; `changes` counts those of the draft or of the last applied draft."""
+    """A website of a bot. `read_at` is the end of the last reading. `changes` has the counts in its draft or last applied draft."""
 
     id: str
     bot_id: str
@@ -104,7 +104,7 @@ class SiteDifference(NamedTuple):
 
 
 class Robots(NamedTuple):
-    """Rules of a robots.txt for this program (RFC 9309). Each rule has a pattern, and is true if it allows matching paths."""
+    """Rules of a robots.txt for this program (RFC 9309). Each rule is a flag, which is true if paths are allowed, and a pattern."""
 
     rules: Sequence[tuple[bool, str]] = ()
     sitemaps: Sequence[str] = ()
@@ -134,7 +134,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def parse_robots(text: str) -> Robots:
-    """Parse a robots.txt. Use the groups for this program, or for all programs without these. More than MOST_RULES rules forbid all."""
+    """Parse a robots.txt. The groups for all programs apply if this program has none. With more than MOST_RULES rules, all is forbidden."""
     rules: dict[str, list[tuple[bool, str]]] = {"*": []}
     delays: dict[str, float] = {}
     sitemaps: list[str] = []
@@ -166,7 +166,7 @@ def parse_robots(text: str) -> Robots:
 
 
 def parse_sitemap(text: str) -> tuple[bool, Iterable[str]]:
-    """Return the addresses in a sitemap, after a flag: whether they are other sitemaps. A text with one address a line is accepted too."""
+    """Return a flag and the addresses in a sitemap. The flag is true if these are other sitemaps. Plain lists of addresses are accepted."""
     if "<" not in text[:1000]:
         return False, filter(None, map(str.strip, text.splitlines()))
     addresses = (match[1].strip() or (match[2] or "").strip() for match in _LOCATION.finditer(text))
@@ -281,7 +281,7 @@ def _hours(given: Sequence[Any]) -> list[tuple[int, str]]:
 
 
 def adopted(new: Sequence[SiteEntry], applied: Sequence[SiteEntry], current: Mapping[str, Entry]) -> list[SiteEntry]:
-    """Return the applied entries, and matching stored entries. These have the page and question of a new entry, as after an import."""
+    """Return the applied entries, and stored entries with the page and question of a new entry. Such entries may come from an import."""
     known, taken = {(entry.page, entry.key) for entry in applied}, {entry.entry_id for entry in applied}
     there = {(entry.source, entry.question): entry for entry in current.values() if entry.source and entry.id not in taken}
     twins = [(row, there.pop((row.page, row.question), None)) for row in new if (row.page, row.key) not in known] if there else []
