@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 @dataclass(eq=False)
 class Lane:
-    """Deliveries to one receiver. `in_flight` is the number of those that are being sent.
+    """Deliveries to one receiver. `in_flight` counts the deliveries that are being sent.
 
     `held` maps each paused conversation to the loop time at which it continues. Until the loop time `paused_until`, nothing is sent.
     `outcomes` are not written yet. `more` is true if deliveries may be due. `silences` counts the last attempts in a row without an
@@ -105,7 +105,7 @@ class DeliveryQueue(ABC, Generic[Row, Item]):
 
     @abstractmethod
     def mark(self, connection: Connection, rows: list[Row]) -> list[Item]:
-        """Mark due deliveries as in flight, and return those to send. Write the outcome of deliveries that cannot be sent."""
+        """Mark due deliveries as in flight, and return the deliveries to send. Write the outcome of deliveries that cannot be sent."""
 
     @abstractmethod
     async def send(self, item: Item) -> Outcome:

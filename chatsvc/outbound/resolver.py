@@ -58,7 +58,7 @@ def _look_up(host: str, answer: Future[list[str]]) -> None:
 
 
 async def addresses_of(host: str, resolve: Resolve) -> list[str]:
-    """Look up the addresses of a name, without duplicates. Raise LookupFailed if there is none within LOOKUP_S seconds."""
+    """Look up the addresses of a name, without duplicates. Raise LookupFailed if no address is found within LOOKUP_S seconds."""
     try:
         async with asyncio.timeout(LOOKUP_S):
             answers = await resolve(host)

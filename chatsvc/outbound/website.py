@@ -54,7 +54,7 @@ class WebsiteClient:
     async def fetch(self, url: str, etag: str | None = None, modified: str | None = None, *, may_move: bool = False) -> FetchedPage:
         """Fetch a page. If the page has not changed, the status is 304. Raise FetchFailed on failure.
 
-        Redirects are followed on the same host. If `may_move` is true, also from a bare domain to its `www` host or back.
+        Redirects are followed on the same host. If `may_move` is true, redirects between a domain and its `www` host are followed, too.
         """
         headers = {name: value for name, value in (("If-None-Match", etag), ("If-Modified-Since", modified)) if value}
         try:

@@ -100,7 +100,7 @@ async def list_inbox(
     """List requests with their appointments, newest first, of one bot or of the caller's scope.
 
     `status` is the status of the request or its appointment. `kind` is "appointment", or "request" if it has none. `assignee` is an
-    e-mail address, or "none". `q` has beginnings of words in the captured data. A page may be short although more follow.
+    e-mail address, or "none". `q` has beginnings of words in the captured data. A short page need not be the last.
     """
     if status is not None and status not in STATUSES:
         raise refusals.status_unknown(status=status, known=list(STATUSES))
@@ -132,7 +132,7 @@ async def list_requests(
 async def list_appointments(
     services: Services, caller: Caller, *, bot: Bot | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[InboxItem]:
-    """List the appointments of one bot, or of the caller's scope, newest first. A page may be short although more follow."""
+    """List the appointments of one bot, or of the caller's scope, newest first. A short page need not be the last."""
     page = await list_inbox(services, caller, bot=bot, kind="appointment", limit=limit, after=after)
     return page._replace(items=[item for item in page.items if item.appointment])
 

@@ -80,8 +80,8 @@ async def list_all(
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first. `_filter` describes the other filters.
 
-    `handling` is "waiting" or "operator". `missed` selects conversations that no operator took in time. A page may be short although more
-    follow.
+    `handling` is "waiting" or "operator". `missed` selects conversations that no operator took in time. A page may be short although
+    another page follows.
     """
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
@@ -124,7 +124,7 @@ async def _filter(
 
 
 class TeamThread(NamedTuple):
-    """A conversation with its newest messages. `mails` are the mails that sent answers; `phone` is the visitor's number on a platform."""
+    """A conversation with its newest messages. `mails` are the mails that sent answers; `phone` is the visitor's telephone number."""
 
     conversation: Conversation
     messages: list[Message]
@@ -134,7 +134,7 @@ class TeamThread(NamedTuple):
 
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
-    """Show one conversation with its newest messages, their mails, and the visitor's number."""
+    """Show one conversation with its newest messages, the mails that sent them, and the visitor's telephone number."""
     view = await conversation_team.view(services.db, caller.scope.accounts, conversation, message_limit, caller.actor.id)
     is_answered = any(message.role == OPERATOR for message in view.messages)
     mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
@@ -148,7 +148,7 @@ async def _phones(services: Services, shown: Iterable[Conversation]) -> dict[str
 
 
 class TranscriptPage(NamedTuple):
-    """Page of exported conversations. A long conversation takes several pages. The keys of `phones` and `notes` are conversations."""
+    """Page of exported conversations. A long conversation takes several pages. The keys of `phones` and `notes` are ids."""
 
     parts: list[stored.Part]
     next: stored.TranscriptPosition | None
@@ -193,7 +193,7 @@ class ConversationRow(NamedTuple):
 async def list_rows(
     services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None, oldest_first: bool = False, **filters: Any
 ) -> ResultPage[ConversationRow]:
-    """List conversations as `list_all` does, for the operator who asks, with the filters of `_filter`.
+    """List conversations like `list_all`, with the data of the operator who asks. `_filter` describes the filters.
 
     Snoozed conversations are left out unless a status, a label or words ask for them. Without these filters, the first page begins with
     up to MOST_WAITING conversations that wait for a person, and up to as many whose snooze has ended. Later pages omit these.

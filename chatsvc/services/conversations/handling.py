@@ -32,8 +32,8 @@ async def reply(
 ) -> OperatorMessage:
     """Write a message to the visitor, which takes the conversation unless `takes` is False.
 
-    A local user writes in the name of the operator who has the conversation. `key` is a digest of the message. Raises AlreadyWritten if a
-    message with this digest was written before.
+    A local user writes in the name of the operator who has the conversation. `key` is a digest that identifies the message.
+    Raises AlreadyWritten if a message with this digest was written before.
     """
     text = accounts.long_text(text, "text", MOST_TEXT)
     before, state, _ = await resolve(services, caller, conversation)

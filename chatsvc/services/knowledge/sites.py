@@ -115,7 +115,7 @@ async def _draft(services: Services, site: Site) -> list[SiteEntry]:
 
 
 async def preview(services: Services, caller: Caller, *, site: str) -> Computation:
-    """Begin a preview of the draft of a website, with past questions; raises `site_without_draft`."""
+    """Begin to preview how the draft of a website changes the answers to past questions. Raises `site_without_draft`."""
     chatbot, website = await _resolve(services, caller, site)
     draft, applied = await _draft(services, website), await stored.applied(services.db, website.id)
     before = await knowledge.whole(services.db, chatbot.id)

@@ -183,7 +183,7 @@ class Cleared(NamedTuple):
 async def groups(
     services: Services, _: Caller, *, bot: Bot, limit: int = 20, answered: bool | None = None
 ) -> list[tuple[UnansweredGroup, Hit | None]]:
-    """List the groups of a bot's unanswered questions, most frequent first, each with the nearest entry.
+    """List the groups of a bot's unanswered questions, most frequent first, each with the entry that fits best, if any.
 
     `answered` selects the groups that the knowledge answers by now (True) or still does not answer (False).
     """
@@ -208,7 +208,7 @@ async def page(
     limit: int = PAGE,
     after: str | None = None,
 ) -> ResultPage[UnansweredGroup]:
-    """List one page of groups, most frequent first. `q` selects groups with all of its words. Raises `position_invalid`.
+    """List a page of groups of unanswered questions, most frequent first. A group must contain all words of `q`. Raises `position_invalid`.
 
     `question` selects the group of the question with this row number, and raises `question_not_found`. `answered` filters like in `groups`.
     """

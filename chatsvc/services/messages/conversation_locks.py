@@ -43,8 +43,8 @@ class OpenElsewhere(Exception):
 class ConversationLocks:
     """Locks of conversations and in-flight requests of one process.
 
-    A single process stores locks and reservations in memory. Several processes store them in the store `shared`, and `notices` report the
-    end of turns for which other processes wait.
+    A single process stores locks and reservations in memory. Several processes store them in the store `shared`, and `notices` tell
+    other processes that a message for which they wait is answered.
     """
 
     def __init__(self, shared: Database | None = None, notices: ProcessNotices | None = None, clock: Callable[[], int] = now_ms) -> None:

@@ -116,7 +116,7 @@ async def say(services: Services, caller: Caller, *, bot: Bot, text: str | None 
 
 
 async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> tuple[TrialTurn, Usage]:
-    """Ask the engine for a reply as for a visitor's message, and add the turn to the trial."""
+    """Ask the engine for a reply as for a visitor's message, and add message and reply to the trial."""
     index = cast("KnowledgeIndex", await services.knowledge.of(bot))
     search = await services.offload(lambda: index.search(text, explain=True))
     reply, failure, fallback = Reply(""), None, ""

@@ -106,7 +106,7 @@ def opening(services: Services, bot: Bot, language: str) -> Opening:
 
 
 class WebVisits:
-    """Requests of all widgets. Requests are limited by counts of requests and of waiting reads, in memory."""
+    """Requests of all widgets. Their limits use two counters in memory: for requests, and for requests that wait for news."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -117,7 +117,7 @@ class WebVisits:
         self._held: Counter[object] = Counter()
 
     async def take_slot(self, widget: Widget, address: str, *, sends: bool) -> int | None:
-        """Count a message (`sends`) or another request of an IP address for its rate limit. Return the seconds to wait, or None."""
+        """Count a message (`sends`) or another request of an IP address. Return the seconds to wait, or None if the limit permits it."""
         now, limiter = self.services.clock(), self._messages if sends else self._polls
         slot = await limiter.take(f"{widget.bot.id} {address}", now)
         return None if slot.taken else max(1, slot.reset - now // 1000)
@@ -141,7 +141,7 @@ class WebVisits:
             return message is not None
 
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
-        """Read the messages of a conversation between the ids `after` and `before`. Return None if there is no conversation.
+        """Read the newest messages of a conversation between the ids `after` and `before`. Return None if there is no conversation.
 
         An operator's message counts as delivered when `after` of a later call is this message or a newer one: only then has the page shown
         it. `types` is true while the visitor types.
