@@ -1,7 +1,7 @@
 """Queries for the hand-off of conversations between the bot and people, and for notices to the team's group.
 
-An answer in the group finds its conversation by the digest of the notice's message. Scopes (`accounts`) are None for all accounts; a
-conversation that is in none of them raises `conversation_not_found`.
+If the team answers a notice in its group, the digest of the notice's message finds the conversation. A scope (`accounts`) is None for all
+accounts. A conversation outside of the scope raises `conversation_not_found`.
 """
 
 from collections.abc import Sequence
@@ -81,8 +81,8 @@ def reply(
 ) -> OperatorMessage:
     """Store a person's message, and give the conversation to that person unless `takes` is False. See `take` for `yes`.
 
-    A local user writes in the name of the operator who has the conversation. `key` is the digest that identifies the message; raises
-    AlreadyWritten. The message is mailed to `mail_to` if the visitor does not read it.
+    A local user writes in the name of the operator who has the conversation. `key` is the digest that identifies the message; a known key
+    raises AlreadyWritten. The message is mailed to `mail_to` if the visitor does not read it.
     """
     conversation, number = owned(connection, accounts, conversation_id)
     if key is not None:
@@ -111,7 +111,7 @@ def release(
 ) -> Conversation:
     """Give a conversation back to the bot. On a channel, the visitor gets `sentence`.
 
-    If another operator has the conversation, an operator needs `yes`; otherwise raise `conversation_taken`.
+    Raise `conversation_taken` if another operator has the conversation, unless `yes` is true or the handler is a local user.
     """
     conversation, number = owned(connection, accounts, conversation_id)
     if conversation.handling == BOT:
@@ -139,7 +139,7 @@ _LAST_WORDS = """
 def overdue(connection: Connection, now: int, limit: int) -> list[tuple[str, str, Conversation]]:
     """List conversations that nobody took in time, or whose operators do not write any more.
 
-    Each comes with its account and the visitor's last message.
+    Each conversation comes with its account and the visitor's last message.
     """
     rows = connection.execute(
         f"""
@@ -209,7 +209,7 @@ def untold(connection: Connection, limit: int) -> list[TeamNotice]:
 
 @writes
 def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
-    """Store that the team was notified of visitors by one message. Visitors who were erased meanwhile are left out."""
+    """Store that one message notified the team of these waiting visitors. Visitors who were erased meanwhile are left out."""
     insert = """
         INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
         ON CONFLICT DO NOTHING
@@ -219,7 +219,7 @@ def note_told(connection: Connection, notices: Sequence[TeamNotice], digest: byt
 
 @reads
 def of_notice(connection: Connection, digest: bytes) -> list[tuple[str, str, str | None]]:
-    """Return the account, the conversation and the bot's language of each visitor of a notice. `digest` identifies its message."""
+    """Return account, conversation and bot's language of each visitor named in a notice. `digest` identifies the notice's message."""
     rows = connection.execute(
         """
         SELECT c.account_id, c.id, b.language FROM team_notices n JOIN conversations c ON c.number = n.conversation

@@ -21,7 +21,7 @@ MAX_OF_CONVERSATION = 50
 class InboxFilter(NamedTuple):
     """Filters of the inbox. `assignee` is an operator's id, "" for requests without an assignee, or None for all.
 
-    `kind` is "request", "appointment", None for both, or "all" for both with the changes that follow a request.
+    `kind` is "request", "appointment", None for requests and appointments, or "all" to include visitors' changes of earlier requests.
     If `urgent_first` is true, the first page begins with the urgent requests that nobody has dealt with.
     """
 
@@ -93,7 +93,7 @@ def page(connection: Connection, accounts: Accounts, chosen: InboxFilter, limit:
 
 
 def items_of(connection: Connection, numbers: list[int]) -> list[InboxItem]:
-    """Read the requests with these numbers within a unit, in the given order, with the changes that follow them."""
+    """Read the requests with these row numbers within a unit, in the given order, with visitors' later changes of them."""
     rows = connection.execute(
         f"""
         SELECT r.number, {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, c.user_id,
@@ -127,7 +127,7 @@ def _delivery(event: str, state: int, success: int | None, status_code: int | No
 
 @reads
 def find(connection: Connection, accounts: Accounts, record_id: str) -> InboxItem | None:
-    """Find a request by its id or that of its appointment; return None if there is none in the scope."""
+    """Find a request by its id or that of its appointment; return None if the scope has no such request."""
     row = connection.execute(
         f"""
         SELECT number FROM requests WHERE (id = ?2 OR number = (SELECT request FROM appointments WHERE id = ?2)) AND {BOT_IN_SCOPE}
@@ -138,7 +138,7 @@ def find(connection: Connection, accounts: Accounts, record_id: str) -> InboxIte
 
 
 def of_conversation(connection: Connection, conversation: int) -> list[InboxItem]:
-    """Read the newest requests of a conversation (its number) within a unit, newest first."""
+    """Read the newest requests of a conversation (its row number) within a unit, newest first."""
     rows = connection.execute(
         "SELECT number FROM requests WHERE conversation = ? AND follows IS NULL ORDER BY created_at DESC LIMIT ?",
         (conversation, MAX_OF_CONVERSATION),

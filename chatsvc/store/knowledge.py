@@ -21,13 +21,13 @@ class FromFile(NamedTuple):
 
     @property
     def sources(self) -> list[str]:
-        """Return the names of all sources in the file, that of the file itself first."""
+        """Return the names of all sources in the file. The file's own name comes first."""
         named = [self.name, *(entry.source or self.name for entry in self.entries), *(group.source for group in self.synonyms)]
         return list(dict.fromkeys(named))
 
 
 class Whole(NamedTuple):
-    """All entries and synonyms of a bot: the present ones, or the ones before or after a change."""
+    """All entries and synonyms of a bot, either at present, or before or after a change."""
 
     entries: Sequence[Entry]
     synonyms: Sequence[Synonyms]
@@ -72,7 +72,7 @@ def _whole(rows: Rows) -> Whole:
 
 
 def replace_within(connection: Connection, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin) -> list[int]:
-    """Replace files and the sources that they name, in the caller's transaction. Return the former number of entries of each file."""
+    """Replace the knowledge of files, and of the sources that they name, within a unit. Return the old number of entries of each file."""
     names, sources = [file.name for file in files], {source for file in files for source in file.sources}
     before = changes.read_rows(connection, bot_id, changes.REPLACED, names, sources)
     changes.change(connection, bot_id, origin, "add", before, _rows(files, origin.changed_at), files=names)
@@ -119,7 +119,7 @@ def file_counts(connection: Connection, bot_id: str) -> dict[str, int]:
 
 
 def remove_files_within(connection: Connection, bot_id: str, names: Sequence[str], sources: Sequence[str], origin: ChangeOrigin) -> int:
-    """Delete all entries and synonyms of files and sources, in the caller's transaction. Record the change.
+    """Delete all entries and synonyms of files and sources, and record the change, within a unit.
 
     Return the number of deleted entries.
     """
@@ -134,7 +134,7 @@ remove_files = writes(remove_files_within)
 
 @writes
 def remove(connection: Connection, bot_id: str, entry_id: str, origin: ChangeOrigin) -> Entry | None:
-    """Delete one entry, record the change and return the entry. Return None if the bot has none with this id."""
+    """Delete one entry, record the change and return the entry. Return None if the bot has no entry with this id."""
     row = changes.entries_by_id(connection, bot_id, [entry_id]).get(entry_id)
     if row is None:
         return None

@@ -22,13 +22,13 @@ _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_
 
 @quick
 def last(connection: Connection, bot_id: str) -> tuple[int, int]:
-    """Return the number and the time (ms) of the last change of a bot's knowledge. Return 0 and LAST if none is recorded."""
+    """Return row number and time (ms) of the last change of a bot's knowledge. Return 0 and LAST if no change is recorded."""
     row = connection.execute("SELECT number, at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, LAST)
 
 
 class StoredEntry(NamedTuple):
-    """Row of an entry: its number, which gives the order, the entry, the file that contained it, and its time of creation (ms)."""
+    """Row of an entry: row number, entry, its knowledge file, and time of creation (ms). Row numbers give the order of entries."""
 
     number: int
     entry: Entry
@@ -79,7 +79,7 @@ _SELECT_ENTRIES, _SELECT_SYNONYMS = (
 
 
 def read_rows(connection: Connection, bot_id: str, which: str, *names: Iterable[str]) -> Rows:
-    """Read rows of a bot, in the order of their addition. `which` is ALL, REPLACED or LEFT; `names` are the files and the sources."""
+    """Read a bot's rows in the order in which they were added. `which` is ALL, REPLACED or LEFT; `names` are the files and the sources."""
     values = bot_id, *(json.dumps(list(some)) for some in names)
     groups = connection.execute(_SELECT_SYNONYMS[which], values).fetchall()
     return Rows(
@@ -185,7 +185,7 @@ def _change(row: tuple[Any, ...]) -> KnowledgeChange:
 
 @reads
 def page(connection: Connection, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
-    """Read changes to a bot's knowledge with their numbers, newest first. Only changes older than the number `after` are read."""
+    """Read changes to a bot's knowledge with their row numbers, newest first. Only changes with a number below `after` are read."""
     sql = f"SELECT {_CHANGE}, c.number FROM knowledge_changes c WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?"
     return [(_change(row), row[-1]) for row in connection.execute(sql, (bot_id, after, limit))]
 
@@ -203,8 +203,8 @@ def find(connection: Connection, bot_id: str, change_id: str) -> ChangeContent |
 def undo(connection: Connection, bot_id: str, change_id: str, origin: ChangeOrigin) -> bool:
     """Undo a change by a new change, which restores the rows before it. Return False if there is no such change. Raises NotUndoable.
 
-    The entries must still be as the change left them. A later change that is not undone must not have replaced a file of these rows, or
-    they would exist twice. Undoing an undo makes the original change valid again.
+    NotUndoable is raised if the entries have changed since. It is also raised if a later change, which is still valid, has replaced a file
+    of these rows: they would exist twice. Undoing an undo makes the original change valid again.
     """
     row = connection.execute(
         "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)

@@ -1,4 +1,4 @@
-"""Queues mails to operators and visitors, in the transaction of their cause; stores addresses that want no answers.
+"""Queues mails to operators and visitors, in the transaction that writes their cause; stores addresses that want no answers.
 
 Only the digests of these addresses are stored. store/mails.py has the rest of the queue.
 """
@@ -80,7 +80,7 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
 def note_decision(connection: Connection, appointment: int, message: int, recipient: str, created_at: int) -> None:
     """Queue a mail with a message about an appointment, within the unit that writes the message.
 
-    `appointment` and `message` are their numbers.
+    `appointment` and `message` are row numbers.
     """
     row = connection.execute(
         """
@@ -101,7 +101,7 @@ def add_stop(connection: Connection, account_id: str, digest: bytes, now: int) -
 
 
 def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
-    """Return why an address gets no answers by mail: STOPPED, DAILY_LIMIT, or None if it gets them. This is part of a unit."""
+    """Return why an address gets no answers by mail (STOPPED or DAILY_LIMIT), within a unit. Return None if it gets answers."""
     # Whether one that is `unknown` arrived nobody knows.
     row = connection.execute(
         f"""

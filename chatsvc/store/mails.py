@@ -2,8 +2,8 @@
 
 store/mail_notices.py queues notices and answers, each in the transaction of its cause.
 
-Later causes are added to a queued row: an operator has at most one queued mail of each kind and account. A mail is
-marked as `sending` before its message is written to the server; one that is still marked when a process starts may have been sent.
+A later cause is added to the mail that is queued already: an operator has at most one queued mail of each kind and account. A mail is
+marked as `sending` before its message is written to the server. If it is still marked when a process starts, it may have been sent.
 """
 
 from typing import NamedTuple
@@ -50,7 +50,7 @@ _DETAILS = {
 
 
 def _claim_answers(connection: Connection, number: int) -> int:
-    """Link the answers that the visitor has not read to a queued mail. Return their number, which is 0 for a mail of another kind."""
+    """Link a queued mail to the answers in it that the visitor has not read. Return how many; a mail of another kind has none."""
     return connection.execute(
         """
         UPDATE messages SET mail = ?1 WHERE conversation = (SELECT conversation FROM mails WHERE number = ?1 AND kind = 'answer'
@@ -61,7 +61,7 @@ def _claim_answers(connection: Connection, number: int) -> int:
 
 
 class NoticeDetail(NamedTuple):
-    """A cause of a notice: the names of bot and visitor, the wished local date and time, and the visitor's words."""
+    """A cause of a notice: names of bot and visitor, the appointment's local date and time, and the visitor's words."""
 
     bot: str
     name: str | None
@@ -71,9 +71,9 @@ class NoticeDetail(NamedTuple):
 
 
 class OutgoingMail(NamedTuple):
-    """A mail to write. `bot` is None if the mail is about several bots, `conversation_id` is None unless it is about a single one.
+    """A mail to write. `bot` is None if the mail is about several bots; `conversation_id` is set only for a single conversation.
 
-    `language` is the recipient's; if it is unknown, that of the account's first bot, or of the oldest bot if there is no account.
+    `language` is the recipient's language; if that is unknown, the language of the account's first bot, or without account, the oldest bot.
     `created_at` is the time of the latest cause. An answer has the `texts` of its messages, the visitor's user_id and the host of
     the page on which the visitor wrote. A decision also has the appointment's id. A notice has the `details` of its newest causes.
     """
@@ -200,7 +200,7 @@ def give_up(connection: Connection, mail: Mail, outcome: MailOutcome, now: int) 
 
 @writes
 def put_off(connection: Connection, outcome: MailOutcome, now: int, number: int | None = None) -> None:
-    """Queue a mail again that the server has certainly not accepted. Without `number`, delay all due mails.
+    """Queue again a mail that the server has certainly not accepted. `number` is its row number; without it, delay all due mails.
 
     A mail that was queued meanwhile for the same operator or conversation is merged into this one.
     """
@@ -254,7 +254,7 @@ _CUT_OFF = "state = 'sending' AND " + orphaned("mails")
 
 
 async def interrupt(db: Database, now: int) -> int:
-    """Settle the mails that were being sent when their process ended, with an unknown outcome. Return their number."""
+    """Mark as `unknown` the mails that were being sent when their process ended. Return how many mails these were."""
     return await change_any(db, f"SELECT 1 FROM mails WHERE {_CUT_OFF} LIMIT 1", (), f"{_UNKNOWN} WHERE {_CUT_OFF}", (now,))
 
 
@@ -265,12 +265,12 @@ async def delay_answers(db: Database, now: int) -> None:
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
-    """Settle all mails that are queued or being sent, after a restore. They may have been sent after the backup was made."""
+    """Mark as `unknown` all mails that are queued or being sent, after a restore. They may have been sent since the backup."""
     connection.execute(f"{_UNKNOWN} WHERE state IN ('queued', 'sending')", (now,))
 
 
 async def forget_old(db: Database, now: int, limit: int) -> bool:
-    """Delete some mails that were settled a month ago. Return False once none is left."""
+    """Delete at most `limit` mails whose final outcome is a month old. Return False once no such mail is left."""
     old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
     return bool(await change_any(db, old, (now - rules.KEPT_MS, limit), f"DELETE FROM mails WHERE number IN ({old})"))
 
@@ -287,7 +287,7 @@ def page(connection: Connection, limit: int, after: int = LAST, *, state: str | 
 
 @reads
 def queued(connection: Connection) -> int:
-    """Count the mails that wait."""
+    """Count the mails that wait to be sent."""
     return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
 
 

@@ -87,7 +87,7 @@ class MasterKey:
 
 
 def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
-    """Write a key into the data folder. An existing one is kept under a name that ends in `aside`. Raises OSError."""
+    """Write a key into the data folder. An existing key file is kept under a name that ends in `aside`. Raises OSError."""
     file = folder.path / MASTER_KEY
     if file.exists():
         os.link(file, file.with_name(f"{MASTER_KEY}{aside}"))

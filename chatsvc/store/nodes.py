@@ -1,4 +1,4 @@
-"""Processes that share one store: a row is the lease of a process on its turns and messages, by the store's clock.
+"""Processes that share one store. The row of a process is its lease on its turns and messages, by the store's clock.
 
 A process renews its row while it lives. A process that has not renewed it for some time is removed with its turns and its named leases; its
 messages in flight then count as interrupted. With SQLite there is a single process, so records belong to no process.
@@ -12,7 +12,7 @@ DEAD_AFTER_MS = 8_000
 
 
 def orphaned(table: str) -> str:
-    """Return the SQL condition for rows of a table whose process has ended."""
+    """Return the SQL condition that selects the rows of a table whose process has ended."""
     return f"({table}.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = {table}.node))"
 
 
@@ -64,7 +64,7 @@ def living(connection: Connection) -> list[ServiceNode]:
 
 
 async def hold_lease(db: Database, name: str, node: str) -> bool:
-    """Take a free lease, or renew the one that this process holds. Return False if another process holds it."""
+    """Take the lease `name` for the process `node` if it is free. Return whether this process holds it now."""
 
     def holder(connection: Connection) -> tuple[str] | None:
         row: tuple[str] | None = connection.execute("SELECT node FROM leases WHERE name = ?", (name,)).fetchone()

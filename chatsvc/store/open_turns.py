@@ -1,4 +1,4 @@
-"""Turns in progress when several processes share a store. Each row reserves allowance, conversation and Idempotency-Key.
+"""Turns (messages that are being answered) when several processes share a store. Each reserves allowance, conversation and Idempotency-Key.
 
 A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. The rows of a
 process that has ended are deleted, and its exchanges are not recorded any more. With a single process all this is in memory, and the
@@ -47,7 +47,7 @@ class OpenedTurn(NamedTuple):
 
 
 class KnownKey(NamedTuple):
-    """The Idempotency-Key was used before. `number` is the open turn under it, or None if its exchange is recorded."""
+    """The Idempotency-Key was used before. `number` is that of the open turn with this key, or None if its exchange is recorded."""
 
     number: int | None
     fingerprint: bytes
@@ -126,13 +126,13 @@ def is_first(connection: Connection, number: int) -> bool | None:
 
 @reads
 def in_line(connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
-    """Return the digests of the conversations that have an open turn."""
+    """Return those of the given digests whose conversations have an open turn."""
     return {digest for digest in digests if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (digest,)).fetchone()}
 
 
 @reads
 def joined(connection: Connection, number: int) -> tuple[bool, str | None]:
-    """Return whether a turn is open, and the stored outcome of an ended turn, or None."""
+    """Return whether a turn is still open. Also return the outcome that was stored when it ended, or None."""
     row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
     return (row[0] is None, row[1]) if row else (False, None)
 

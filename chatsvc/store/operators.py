@@ -29,7 +29,7 @@ _FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
 
 
 class Credentials(NamedTuple):
-    """An operator's password hash and sealed secrets. `totp_used` is the time step of the last code.
+    """An operator's password hash and sealed secrets. `totp_used` is the time step of the last TOTP code that was used.
 
     `known_networks` are those from which the operator has signed in; see domain.passwords.network.
     """
@@ -42,7 +42,7 @@ class Credentials(NamedTuple):
 
 
 class SetupLink(NamedTuple):
-    """Digest, creation and expiry (in milliseconds) of a set-up link. Only the use of a link that was not mailed ends the second factor."""
+    """Digest, creation and expiry (in milliseconds) of a set-up link. Its use ends the second factor, unless the link was mailed."""
 
     digest: bytes
     created_at: int
@@ -103,7 +103,7 @@ def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[in
 
 @writes
 def create(connection: Connection, operator: Operator, link: SetupLink, sends_mail: bool) -> bool:
-    """Write a new operator with roles and set-up link, and with `sends_mail` an invitation. Return False if the address is taken."""
+    """Write a new operator with roles and set-up link. With `sends_mail`, queue an invitation. Return False if the address is taken."""
     o = operator
     inserted = connection.execute(
         "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
@@ -121,7 +121,7 @@ def create(connection: Connection, operator: Operator, link: SetupLink, sends_ma
 
 @writes
 def change(connection: Connection, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
-    """Write the fields named in `changes` and the given roles. A role of None is removed. Raise `last_administrator`."""
+    """Write the fields named in `changes` and the roles (None removes one). Raise `last_administrator` if no administrator is left."""
     assignments = assign(changes, CHANGEABLE)
     connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
     _put_roles(connection, operator_id, roles)
@@ -141,7 +141,7 @@ def add_link(connection: Connection, operator_id: str, link: SetupLink) -> bool:
 
 
 def link_in(connection: Connection, digest: bytes, now: int) -> UsableLink | None:
-    """Find a valid set-up link within a unit."""
+    """Find a valid set-up link by its digest, within a unit."""
     sql = "SELECT operator_id, expires_at, mailed FROM operator_links WHERE digest = ? AND expires_at > ?"
     row = connection.execute(sql, (digest, now)).fetchone()
     operator = find_in(connection, row[0]) if row else None
@@ -153,7 +153,7 @@ of_link = reads(link_in)
 
 @writes
 def remove(connection: Connection, operator_id: str) -> bool:
-    """Delete an operator with sessions, links and roles; return False if there is none. Raise `last_administrator`."""
+    """Delete an operator and their records. Return False if there is none. Raise `last_administrator` if no administrator is left."""
     for table in ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails", "conversation_views"):
         connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
     row = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin, email", (operator_id,)).fetchone()
@@ -177,7 +177,7 @@ def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None
 
 
 def insert_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
-    """Add a set-up link to the present ones, within a unit. The use of one link ends all links of the operator."""
+    """Add a set-up link to the present ones, within a unit. If one link is used, all links of the operator become invalid."""
     values = link.digest, operator_id, link.created_at, link.expires_at, int(link.mailed)
     connection.execute("INSERT INTO operator_links (digest, operator_id, created_at, expires_at, mailed) VALUES (?, ?, ?, ?, ?)", values)
 

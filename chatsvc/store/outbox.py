@@ -2,7 +2,7 @@
 
 Each bot and channel has a queue. services/messages/outbox.py sends the messages.
 
-A message is marked as in flight before its request is written, and unmarked with its outcome. One that is still marked when a process
+A message is marked as in flight before its request is written, and unmarked with its outcome. A message that is still marked when a process
 starts may have been sent, so its delivery is unknown and it is not sent again.
 """
 
@@ -35,7 +35,7 @@ class OutgoingMessage(NamedTuple):
 
 
 async def interrupt(db: Database) -> int:
-    """Give up the messages that were in flight when their process ended. Return their number.
+    """Give up the messages that were in flight when their process ended. Return how many messages these were.
 
     It is unknown whether they were sent.
     """
@@ -50,7 +50,7 @@ _OVERDUE = "outbox IS NOT NULL AND in_flight IS NULL AND (first_attempt_at <= ?1
 async def waiting(db: Database, now: int) -> list[str]:
     """List the queues that have messages.
 
-    Messages that were tried in vain for ten minutes, or are older than a day, fail.
+    Before that, mark messages as failed that were tried in vain for ten minutes or are older than a day.
     """
     expire = f"UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL WHERE {_OVERDUE}"
     await change_any(db, f"SELECT 1 FROM messages WHERE {_OVERDUE} LIMIT 1", (now - GIVE_UP_MS, now - DAY_MS), expire)
@@ -98,9 +98,9 @@ def settle(connection: Connection, number: int, delivery: str, error: str | None
 
 
 def put_back(connection: Connection, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
-    """Queue a message again that was certainly not sent. `error` is the reason; without it, the attempt does not count.
+    """Queue again a message that was certainly not sent. `error` is the reason; without it, the attempt does not count.
 
-    If the platform accepts nothing at the moment, `blocked` is the queue. The ten minutes of all messages of the queue then begin.
+    If the platform accepts nothing at the moment, `blocked` is the queue. Its messages then fail if they are not sent within ten minutes.
     """
     connection.execute(
         """
@@ -117,7 +117,7 @@ def put_back(connection: Connection, number: int, now: int, error: str | None = 
 
 @writes
 def fail_all(connection: Connection, queue: str, error: str) -> None:
-    """Fail all messages of a queue, except those in flight."""
+    """Mark all messages of a queue as failed, except messages in flight."""
     connection.execute(
         "UPDATE messages SET delivery = 'failed', error = ?, outbox = NULL WHERE outbox = ? AND in_flight IS NULL", (error, queue)
     )

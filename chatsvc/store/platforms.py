@@ -126,7 +126,7 @@ class NewStatus(NamedTuple):
 
 
 class ReceivedCallback(NamedTuple):
-    """A callback to store for a channel. Each echo comes with a digest, which finds its message if the service itself has sent it."""
+    """A platform's callback to store for a channel. An echo reports a sent message; its digest finds the message if the service sent it."""
 
     channel_id: str
     bot_id: str
@@ -207,7 +207,7 @@ def _move(connection: Connection, bot_id: str, move: AddressMove, now: int) -> N
 
 
 def _echo(connection: Connection, addressed_message: AddressedMessage, sent: bytes, now: int) -> str | None:
-    """Store a message that the owner wrote by phone, which may take the conversation over. Return its user_id, or None if not stored."""
+    """Store a message that the owner wrote by phone, which may take the conversation over. Return the user_id, or None if not stored."""
     message, addresses = addressed_message.message, addressed_message.addresses
     if connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
         return None
@@ -247,7 +247,7 @@ def _echo(connection: Connection, addressed_message: AddressedMessage, sent: byt
 
 
 def _status(connection: Connection, callback: ReceivedCallback, status: NewStatus) -> str | None:
-    """Write a delivery status unless a later status is known. Return the user_id of the message."""
+    """Write a delivery status unless a later one is known. Return the user_id of the conversation, or None if nothing was written."""
     # Both queries find the same message: its id at the platform may not be known yet.
     row = connection.execute(
         """

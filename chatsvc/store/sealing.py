@@ -35,7 +35,7 @@ def seal(key: MasterKey, purpose: str, plaintext: str, row: str) -> bytes:
 
 
 def unseal(key: MasterKey, purpose: str, sealed: bytes, row: str) -> str:
-    """Decrypt with the first key that fits, since two keys are known during a rotation of the master key. Raises Unsealable."""
+    """Decrypt a secret with the first known key that fits. During a rotation of the master key, two are known. Raises Unsealable."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -72,8 +72,8 @@ def reseal(connection: Connection, keys: MasterKey, check: bytes, change: Callab
     """Encrypt all secrets for the master key with the check value `check`, in one transaction. Raises OtherMasterKey.
 
     `keys` are the keys with which `change` decrypts. They are checked, since another process may have changed the store's key meanwhile.
-    `change` gets purpose, row and secret, and returns the secret encrypted again, or None if it cannot be decrypted. Return the numbers of
-    both.
+    `change` gets purpose, row and secret, and returns the secret encrypted again, or None if it cannot be decrypted. Return how many
+    secrets were encrypted, and how many could not be decrypted.
     """
     keys.of(facts.check_in(connection))
     sealed, unusable = 0, 0

@@ -42,7 +42,7 @@ def find(connection: Connection, key: bytes | str) -> SignedIn | None:
 
 @writes
 def update(connection: Connection, session_id: str, changes: Mapping[str, object]) -> None:
-    """Write the columns named in `changes`. A new secret to show replaces an earlier one that was not shown yet."""
+    """Write the columns of a session that `changes` names. A new secret to show replaces an earlier secret that was not shown yet."""
     connection.execute(f"UPDATE operator_sessions SET {assign(changes, CHANGEABLE)} WHERE id = ?", (*changes.values(), session_id))
 
 
@@ -55,7 +55,7 @@ def take_to_show(connection: Connection, session_id: str, digest: bytes) -> bool
 
 @reads
 def live(connection: Connection, operator_id: str, now: int) -> list[OperatorSession]:
-    """Read an operator's live sessions, newest first."""
+    """Read an operator's sessions that have not expired, newest first."""
     rows = connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,))
     return [session for session in map(_session, rows) if is_live(session, now)]
 
@@ -92,7 +92,7 @@ def verify(connection: Connection, session: OperatorSession, digest: bytes, old_
 
 @writes
 def set_password(connection: Connection, old: str, new: str, session: OperatorSession, digest: bytes) -> bool:
-    """Replace a password hash, end all sessions and begin `session`. Return False if the hash is no longer `old`."""
+    """Replace an operator's password hash, end all their sessions and begin `session`. Return False if the hash is no longer `old`."""
     operator_id, now = session.operator_id, session.created_at
     changed = connection.execute(
         "UPDATE operators SET password = ?, updated_at = ? WHERE id = ? AND password IS ?", (new, now, operator_id, old)
@@ -109,7 +109,7 @@ def set_password(connection: Connection, old: str, new: str, session: OperatorSe
 def use_link(
     connection: Connection, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes
 ) -> Operator | None:
-    """Use a set-up link: write password hash and name, end all sessions, and begin `session`. It cannot be used again.
+    """Use a set-up link: write password hash and name, end all sessions, and begin `session`. The link cannot be used again.
 
     A link that was not mailed ends the second factor too. Return None if the link was used or has expired.
     """
@@ -129,7 +129,7 @@ def use_link(
 
 @writes
 def offer_second_factor(connection: Connection, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
-    """Write a secret for a second factor, which is not in force yet.
+    """Store the secret of a new second factor. It is not in force before `confirm_second_factor`.
 
     `seal` gets the check value of the master key within the transaction, and returns the sealed secret.
     """
@@ -188,7 +188,7 @@ def _session(row: Sequence[Any]) -> OperatorSession:
 
 
 async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_known: bool = False) -> SignInAttempt | int:
-    """Begin an attempt, which counts as failed until it is `passed`. If there were too many, return the seconds to wait.
+    """Begin an attempt to sign in. It counts as failed until `passed` is called. After too many failures, return the seconds to wait.
 
     See domain.passwords.counted. Counting before the password is verified bounds attempts that run at the same time.
     """
@@ -221,13 +221,13 @@ async def begin_attempt(db: Database, email: str, address: str, now: int, *, is_
 
 @writes
 def passed(connection: Connection, attempt: SignInAttempt) -> None:
-    """Delete all failures of the attempt's first key. For the other keys, which are shared, delete this attempt only."""
+    """Note that a sign-in succeeded: delete all failures of its first key. For its other keys, which are shared, delete this attempt."""
     _withdraw(connection, attempt)
     connection.execute("DELETE FROM sign_in_failures WHERE key = ?", (attempt.keys[0],))
 
 
 def _withdraw(connection: Connection, attempt: SignInAttempt) -> None:
-    """Delete an attempt that was neither right nor wrong."""
+    """Delete an attempt to sign in, so that it does not count as failed."""
     latest = "SELECT max(number) FROM sign_in_failures WHERE key = ? AND at = ?"
     connection.executemany(f"DELETE FROM sign_in_failures WHERE number = ({latest})", [(key, attempt.attempted_at) for key in attempt.keys])
 
@@ -236,6 +236,6 @@ withdraw = writes(_withdraw)
 
 
 async def forget_failures(db: Database, now: int) -> None:
-    """Delete the failures that delay nothing any more."""
+    """Delete failed attempts to sign in that are too old to delay a new attempt."""
     old = "FROM sign_in_failures WHERE at <= ?"
     await change_any(db, f"SELECT 1 {old} LIMIT 1", (now - WINDOW_MS,), f"DELETE {old}")

@@ -19,7 +19,7 @@ _NUMBER = "(SELECT number FROM sites WHERE id = ?1)"
 
 
 class SiteOutcome(NamedTuple):
-    """Outcome of a reading. `draft` has the packed entries, or is None if the knowledge need not change."""
+    """Outcome of reading a site. `draft` has the packed entries, or is None if the knowledge need not change."""
 
     state: str
     reason: str | None
@@ -35,7 +35,7 @@ def _site(row: Sequence[Any]) -> Site:
 
 @writes
 def create(connection: Connection, site: Site) -> bool:
-    """Insert a site. Return False if the bot already has this site, or MOST_SITES sites."""
+    """Insert a site. Return False if the bot has this site already, or has MOST_SITES sites."""
     (others,) = connection.execute("SELECT count(*) FROM sites WHERE bot_id = ?", (site.bot_id,)).fetchone()
     if others >= MOST_SITES:
         return False
@@ -79,7 +79,7 @@ def begin(connection: Connection, site_id: str, begun_at: int) -> None:
 
 @reads
 def wanted(connection: Connection, now: int) -> list[tuple[str, str]]:
-    """List the ids and states of the sites to read: their next reading is due, or their reading was interrupted."""
+    """List id and state of each site to read. Its next reading is due, or its present reading has not ended."""
     return connection.execute(
         """
         SELECT s.id, s.state FROM sites s JOIN bots b ON b.id = s.bot_id JOIN accounts o ON o.id = b.account_id
@@ -106,7 +106,7 @@ def contents(connection: Connection, site_id: str, urls: Sequence[str]) -> list[
 
 @writes
 def save_pages(connection: Connection, site: Site, site_pages: Sequence[SitePage], done: int, of: int) -> None:
-    """Store pages of a site, and the progress of its reading: `done` of `of` pages."""
+    """Store pages of a site and the progress of its reading. `done` counts the finished pages, `of` all pages."""
     connection.execute("UPDATE sites SET done = ?2, pages = ?3 WHERE id = ?1", (site.id, done, of))
     connection.executemany(
         f"""
@@ -122,14 +122,14 @@ def save_pages(connection: Connection, site: Site, site_pages: Sequence[SitePage
 
 @writes
 def attempt(connection: Connection, site_id: str) -> int:
-    """Count one more attempt of the present reading. Return the number of its attempts, all of which but this one were cut off."""
+    """Count one more attempt at the present reading of a site. Return the number of attempts; the earlier ones were cut off."""
     row = connection.execute("UPDATE sites SET attempts = attempts + 1 WHERE id = ? RETURNING attempts", (site_id,)).fetchone()
     return row[0] if row else 0
 
 
 @writes
 def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
-    """Reset the attempts of readings that were interrupted by an orderly shutdown."""
+    """Set the attempts of sites' readings to 0, because an orderly shutdown has interrupted them."""
     connection.executemany("UPDATE sites SET attempts = 0 WHERE id = ?", [(site_id,) for site_id in site_ids])
 
 
@@ -137,7 +137,7 @@ def forget_attempts(connection: Connection, site_ids: Sequence[str]) -> None:
 def finish(
     connection: Connection, site: Site, outcome: SiteOutcome, finished_at: int, due_at: int | None, counts: Mapping[str, int] | None
 ) -> None:
-    """End a reading. `counts` has the number of entries of each present page, or is None if the reading has failed."""
+    """Store the outcome of reading a site. `counts` has the number of entries of each present page, or is None if reading failed."""
     connection.execute(
         """
         UPDATE sites SET state = ?2, reason = ?3, changes = ?4, draft = ?5, due_at = ?6, read_at = coalesce(?7, read_at), attempts = 0

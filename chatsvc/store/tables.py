@@ -24,7 +24,7 @@ IMPORTING = 0
 
 
 class Erasure(NamedTuple):
-    """Rule that finds a visitor's rows in a table. `rows` is an SQL condition, `counted` is the field of the report or empty.
+    """Rule that finds a visitor's rows in a table. `rows` is an SQL condition. `counted` is the report's field for their number, or empty.
 
     `by` is "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
     (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).
@@ -50,7 +50,7 @@ class RetentionRule(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Parent row of a row. An export identifies it by `fields` (field of the record -> column of the parent), never by its number."""
+    """Link of a row to its parent row. An export names the parent by `fields` (record's field -> parent's column), never by its number."""
 
     column: str
     table: str

@@ -1,4 +1,4 @@
-"""Query of a team's open work: appointments, unanswered questions, failed webhooks, and first steps."""
+"""Query of an account's open work: missed visitors, appointments, failed webhook deliveries, refused sites, and first steps."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ _FOREVER = 2**62
 
 
 class FailedDelivery(NamedTuple):
-    """A failed attempt, which is the latest one of its event."""
+    """A failed delivery attempt of a webhook event that has no later attempt."""
 
     attempt_id: str
     bot_id: str
@@ -22,7 +22,7 @@ class FailedDelivery(NamedTuple):
 
 
 class RefusedSite(NamedTuple):
-    """A site that asked for a bot's widget without being one of its sites."""
+    """A website that asked for a bot's widget but is not one of the bot's allowed sites."""
 
     bot_id: str
     site: str
@@ -30,7 +30,7 @@ class RefusedSite(NamedTuple):
 
 
 class MissedVisitor(NamedTuple):
-    """A visitor who waited for a person in vain, with the known contact data. `missed_at` is when the time limit was over."""
+    """A visitor who waited for a person in vain, with the known contact data. `missed_at` is the time when the waiting ended."""
 
     conversation_id: str
     bot_id: str
@@ -91,7 +91,7 @@ _STEPS = """
 
 @reads
 def read(connection: Connection, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
-    """Read an account's missed visitors, next appointments, failed deliveries since `since`, and first steps."""
+    """Read an account's missed visitors, next appointments and first steps, and failed deliveries and refused sites since `since`."""
     return TodayRecords(
         [MissedVisitor(*row) for row in connection.execute(_MISSED, (account_id, limit))],
         _appointments(connection, account_id, now, _FOREVER, limit),

@@ -34,7 +34,7 @@ _LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {_OF[kind].name}" for kind
 
 
 def _records(kind: str, where: str) -> str:
-    """Make the statement that reads records of a kind. The columns of the key come first. Their table is `t`, its parent `p`."""
+    """Make the statement that reads records of a kind, key columns first. In `where`, `t` is the table and `p` the parent table."""
     table, reference = _OF[kind], _OF[kind].reference
     elsewhere = reference.fields if reference else {}
     fields = ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
@@ -72,7 +72,7 @@ _ALL = {kind: _records(kind, "true") for kind in RECORDS} | {
 
 
 class ExportPosition(NamedTuple):
-    """Position of an export: the kind of record, the key that was read last, and for each kind the number at which the export ends."""
+    """Position of an export: the kind of record, and the key that was read last. `until` has the last row number of each kind."""
 
     kind: str
     after: Sequence[int | str]
@@ -96,7 +96,7 @@ def begin(connection: Connection) -> ExportPosition:
 
 @reads
 def walk(connection: Connection, account_id: str, position: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
-    """Read the records after a position. Return them with the next position, or None at the end. Secrets are sealed, in base64."""
+    """Read an account's records after a position. Return them with the next position, or None at the end. Secrets are sealed, in base64."""
     records: list[tuple[str, Record]] = []
     room = PAGE
     for _ in range(WINDOWS):
@@ -200,7 +200,7 @@ _INSERT["key"] += (
 
 
 class Unfitting(Exception):
-    """A record exists already, or its parent does not; the text is its kind."""
+    """An imported record exists already, or its parent does not exist. The exception's text is the kind of record."""
 
 
 async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record]], key: MasterKey) -> None:

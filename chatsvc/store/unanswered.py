@@ -58,7 +58,7 @@ class AskedQuestion(NamedTuple):
 
 @writes
 def note(connection: Connection, bot_id: str, question: AskedQuestion, now: int) -> None:
-    """Store a question, or count it again. From time to time the rarest and oldest questions beyond MOST_KEPT are deleted."""
+    """Store an unanswered question, or count a known one again. Sometimes delete the rarest and oldest questions beyond MOST_KEPT."""
     # The bot may have been deleted in the meantime.
     row = connection.execute(
         """
@@ -191,7 +191,7 @@ def group_of(connection: Connection, bot_id: str, number: int) -> int | None:
 
 @writes
 def decide(connection: Connection, bot_id: str, decided: Sequence[tuple[int, bool]], change: int) -> None:
-    """Store for each group whether the knowledge answers it since the change with number `change`."""
+    """Store for each group in `decided` whether the knowledge answers it. `change` is the number of the knowledge's last change."""
     connection.executemany(
         "UPDATE unanswered_questions SET checked_change = ?3, is_answered = ?4 WHERE bot_id = ?1 AND group_id = ?2",
         [(bot_id, group_id, change, int(is_answered)) for group_id, is_answered in decided],
@@ -255,7 +255,7 @@ def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
 
 @reads
 def unmasked(connection: Connection, limit: int) -> list[tuple[int, str, str, str, str]]:
-    """List the number, bot, text, language and country of questions that an older version or an import has stored unmasked."""
+    """List questions whose personal data is not masked yet. Each has row number, bot, text, language and country."""
     return connection.execute(
         """
         SELECT q.number, q.bot_id, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id

@@ -52,7 +52,7 @@ def put(connection: Connection, webhook: Webhook, seal: Seal) -> tuple[Webhook, 
 
 @writes
 def rotate(connection: Connection, bot_id: str, seal: Seal, now: int) -> Webhook | None:
-    """Replace the signing key of a bot's webhook; return None if it has none."""
+    """Replace the signing key of a bot's webhook. Return None if the bot has no webhook."""
     sealed = seal(facts.check_in(connection))
     connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
     return find_in(connection, bot_id)
@@ -124,7 +124,7 @@ def interrupt_all(connection: Connection, now: int) -> None:
 
 
 async def interrupt(db: Database) -> int:
-    """Record attempts that the end of their process has interrupted as failed. Return their number.
+    """Record as failed the attempts that were in flight when their process ended. Return how many these were.
 
     With SQLite, this is called when the only process starts.
     """

@@ -57,7 +57,7 @@ class PostgresTarget(NamedTuple):
 def target(parameters: Mapping[str, str], password: str | None, authorities: str | None = None) -> PostgresTarget:
     """Complete the parameters of an address. By default, connections to other machines are encrypted and the server is verified.
 
-    `sslmode` overrides this. `authorities` is the file of the system's root certificates, used if the address names none.
+    The parameter `sslmode` overrides this. `authorities` is the file of the system's root certificates, used if the address names none.
     """
     hosts, port = parameters["host"].split(","), parameters.get("port", "5432")
     is_local = all(host.startswith("/") or host in _LOCAL for host in hosts)
@@ -75,7 +75,7 @@ def target(parameters: Mapping[str, str], password: str | None, authorities: str
 
 
 class _Flag(Dumper):
-    """Dumper of booleans as numbers, as in SQLite."""
+    """Dumper (of psycopg) that sends booleans as numbers, as in SQLite."""
 
     oid = 20
 
@@ -84,7 +84,7 @@ class _Flag(Dumper):
 
 
 class _Integer(Int8Dumper):
-    """Dumper of numbers of up to 64 bits. Greater numbers raise OverflowError, as in SQLite's driver."""
+    """Dumper (of psycopg) for integers of up to 64 bits. Greater numbers raise OverflowError, as in SQLite's driver."""
 
     def dump(self, obj: int) -> Buffer | None:
         if not -(1 << 63) <= obj < 1 << 63:
@@ -98,7 +98,7 @@ class _Truth(Loader):
 
 
 class _Number(Loader):
-    """Loader of sums of whole numbers, which PostgreSQL returns as `numeric`."""
+    """Loader (of psycopg) for sums of whole numbers, which PostgreSQL returns as `numeric`."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data)
@@ -124,7 +124,7 @@ class PostgresConnection:
         self.driver = driver
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
-        """See Connection.execute."""
+        """Translate and execute a statement, like Connection.execute."""
         try:
             text, arranged = translate(statement, values)
         except LookupError:
@@ -150,7 +150,7 @@ class PostgresConnection:
                 raise
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """See Connection.executemany."""
+        """Execute a statement for each row of values, like Connection.executemany."""
         with self.pipeline():
             for row in rows:
                 self.execute(statement, row)

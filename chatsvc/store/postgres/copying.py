@@ -27,9 +27,10 @@ _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 def fill(
     address: PostgresTarget, source: Connection, numbers: Mapping[str, int], report: Report, record: Callable[[Connection], object]
 ) -> list[TableDigest]:
-    """Copy all rows into an empty, unused database, and compare both. Raises Refused, StoreUnavailable and SchemaTooNew.
+    """Copy all rows of `source` into an empty, unused database, and compare it with `source`.
 
-    `numbers` has the last number of each table. `record` writes the audit record in the same transaction.
+    Raises Refused, StoreUnavailable and SchemaTooNew. `numbers` has the last row number of each table. `record` writes the audit record in
+    the same transaction.
     """
     with connected(address, writes=True, name="chatsvc copy") as connection:
         if not try_copy_lock(connection):
@@ -77,7 +78,7 @@ def _insert(connection: PostgresConnection, table: Table, rows: list[Row]) -> No
 
 
 def write_to(address: PostgresTarget, file: Connection) -> dict[str, int]:
-    """Copy a snapshot of the store into a SQLite file with empty tables, while others write. Return the last number of each table.
+    """Copy a snapshot of the store into a SQLite file with empty tables, while others write. Return each table's last row number.
 
     Raises StoreUnavailable.
     """

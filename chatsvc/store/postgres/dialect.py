@@ -85,7 +85,7 @@ def _first_rows(statement: str) -> str:
 
 
 def _closing(statement: str, start: int) -> int:
-    """Return the index of the closing parenthesis for the one just before `start`."""
+    """Return the index of the parenthesis that closes the one just before `start`."""
     depth, end = 1, start - 1
     while depth:
         end += 1
@@ -94,7 +94,7 @@ def _closing(statement: str, start: int) -> int:
 
 
 def _aggregate(statement: str, name: str, instead: str, empty: str) -> str:
-    """Rename an aggregate, and replace NULL, its result without rows in PostgreSQL, by `empty` as in SQLite."""
+    """Rename an aggregate function. Without rows it returns `empty`, as in SQLite, instead of PostgreSQL's NULL."""
     start = statement.find(f"{name}(")
     while start >= 0:
         end = _closing(statement, start + len(name) + 1) + 1

@@ -85,7 +85,7 @@ class PostgresDatabase(Database):
     async def open(
         cls, address: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, node: ServiceNode
     ) -> PostgresDatabase:
-        """Migrate, add this process to the list and start the threads; raises StoreUnavailable and SchemaTooNew.
+        """Migrate, add this process to the list of processes and start the threads; raises StoreUnavailable and SchemaTooNew.
 
         `key` must be the master key of the store if the store has one already.
         `node` is this process, whose row has to be renewed within DEAD_AFTER_MS.
@@ -142,7 +142,7 @@ class PostgresDatabase(Database):
             return [thread for thread in late if (thread.backend,) in waiting]
 
     def check_usable(self, *, writes: bool = True) -> None:
-        """See Database.check_usable. `_beat`, not `check`, sets `fault` here. A store that cannot be written cannot be read either."""
+        """Raise StoreUnavailable if the store cannot be used. If it cannot be written, it cannot be read either. `_beat` sets `fault`."""
         del writes
         if self.replaced.is_set() and not self.is_closed:
             raise StoreUnavailable(f"{self._address.name}: a newer version or another master key is in force")
@@ -158,24 +158,24 @@ class PostgresDatabase(Database):
         return await self.read(both)
 
     async def size(self) -> int:
-        """See Database.size. The server's logs are not included."""
+        """Return the size of the database in bytes, without the server's logs; raises StoreUnavailable."""
         row: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
         return row[0]
 
     def fill_backup(self, file: Any) -> None:
-        """See Database.fill_backup."""
+        """Copy a snapshot of the store into a new SQLite database, like Database.fill_backup."""
         from chatsvc.store.postgres.copying import write_to
         from chatsvc.store.sqlite.backup import copy_rows
 
         copy_rows(partial(write_to, self._address), file)
 
     async def purge(self) -> None:
-        """See Database.purge."""
+        """Remove all traces of deleted rows, like Database.purge."""
         self.check_usable()
         await self.writer.apart(_vacuum)
 
     async def close(self) -> None:
-        """See Database.close. The process is removed from the list. Work that takes longer than CLOSE_S is cut off."""
+        """Close the database, and remove the process from the list of processes. Work that takes longer than CLOSE_S is cut off."""
         if self.is_closed:
             return
         cutting = background.run("sessions that end late", self._cut_late, CLOSE_S / 2)

@@ -36,7 +36,7 @@ _KeyMinute = tuple[str, int]  # a key and the minute
 
 
 class _RateQuery(NamedTuple):
-    """A request to take a slot, or only to read the state of the window (`takes` is 0)."""
+    """A call that takes `takes` slots of a key's window. If `takes` is 0, it only reads the state of the window."""
 
     key_id: str
     account_id: str
@@ -46,7 +46,7 @@ class _RateQuery(NamedTuple):
 
 
 class SharedLimiter:
-    """A RateLimiter. Requests that arrive during a statement share the next one."""
+    """A RateLimiter over all processes. Calls that arrive during a statement share the next statement."""
 
     def __init__(self, aside: AsideConnection, name: str, limit: int) -> None:
         """Create a limiter. Its counts are separate from those of limiters with other names."""
@@ -58,7 +58,7 @@ class SharedLimiter:
         self._minute = 0
 
     async def take(self, key_id: str, now_ms: int, account_id: str = "", slots: int = 1) -> Slot:
-        """See RateLimiter.take; raises StoreUnavailable."""
+        """Take `slots` slots of the key's window, like RateLimiter.take. Raises StoreUnavailable."""
         if not key_id:
             return untouched(self.limit, now_ms)
         answer: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
@@ -112,7 +112,7 @@ class SharedLimiter:
 def _count(
     connection: PostgresConnection, takes: Counter[_KeyMinute], accounts: dict[_KeyMinute, str], forget: int | None
 ) -> tuple[dict[_KeyMinute, tuple[int, AccountVersion]], int]:
-    """Add `takes` to the counts. Return the counts with the versions of the accounts, and the server's clock.
+    """Add `takes` to the keys' counts. Return the counts with the versions of the accounts, and the server's clock.
 
     Counts of minutes before `forget` are deleted.
     """

@@ -20,13 +20,13 @@ UNFINISHED = -1000  # less the schema's version: that of a database while a copy
 
 
 def try_copy_lock(connection: PostgresConnection) -> bool:
-    """Take the lock of a copy until the session ends, if it is free."""
+    """Take the lock of a copy until the session ends. Return False if another session has it."""
     (locked,) = connection.execute(f"SELECT pg_try_advisory_lock({_COPY}, {_SCHEMA})").fetchone()
     return bool(locked)
 
 
 def schema_version(connection: PostgresConnection) -> int:
-    """Return the number of applied steps.
+    """Return the number of migration steps that were applied.
 
     It is 0 for an empty schema, -1 for tables of another program, -2 if the user has no schema, and below UNFINISHED during a copy.
     """

@@ -36,7 +36,7 @@ class PostgresNotices:
         self._missed: list[Callable[[], None]] = []
 
     def send(self, *message: object) -> None:
-        """See ProcessNotices.send."""
+        """Queue a message to all other processes, like ProcessNotices.send."""
         self._queued.append(json.dumps([self._node, *message]))
         if self._sending is None:
             self._sending = background.start("notices to other processes", self._send())
@@ -54,7 +54,7 @@ class PostgresNotices:
             self._sending = None
 
     def listen(self, heard: Hear, missed: Callable[[], None]) -> None:
-        """See ProcessNotices.listen."""
+        """Call `heard` and `missed` as ProcessNotices.listen describes."""
         self._heard.append(heard)
         self._missed.append(missed)
         if self._listening is None:

@@ -84,7 +84,7 @@ class AsideConnection(PostgresThread):
         self.fault: Callable[[], str | None] = lambda: None
 
     async def run(self, work: Callable[..., T], *arguments: object) -> T:
-        """See PostgresThread.run; raises StoreUnavailable."""
+        """Call `work(connection, *arguments)`, like PostgresThread.run. Raises StoreUnavailable."""
         if (fault := self.fault()) is not None:
             raise StoreUnavailable(fault)
         try:

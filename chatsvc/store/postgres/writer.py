@@ -69,7 +69,7 @@ class Writer(PostgresThread):
         return connection
 
     def _enter(self, connection: PostgresConnection) -> None:
-        """Add the process to the list. The number in its row remains that of its latest transaction."""
+        """Add the process to the list of processes. The number in its row remains that of its latest transaction."""
         with connection.driver.transaction():
             connection.execute(WAIT_TURN)
             nodes.note(connection, self.node)
@@ -80,7 +80,7 @@ class Writer(PostgresThread):
             raise StoreUnavailable(f"a newer version has taken over {self.address.name}")
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
-        """Run all units in one transaction, with the units queued while it waited. Return results and Failed in the order of the units."""
+        """Run `batch` and the units queued while it waited in one transaction. Return a result or Failed for each unit, in their order."""
 
         def run(connection: PostgresConnection) -> list[Any]:
             batch.extend(self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH - len(batch))))

@@ -49,7 +49,7 @@ _TRAILER_SIZE = 64 + 1 + 64 + 1 + 8 + 1  # bytes of all but the description
 
 
 class Trailer(NamedTuple):
-    """A trailer: `size` is the size of the database before it, in bytes."""
+    """Trailer of a backup file. `size` is the size of the database before it, in bytes."""
 
     size: int
     about: dict[str, Any]
@@ -76,7 +76,7 @@ def append_trailer(file: Path, about: dict[str, Any], key: bytes) -> None:
 
 
 def read_trailer(file: Path) -> Trailer | None:
-    """Read the trailer; return None if the file does not end in one of this format. Raises OSError."""
+    """Read the trailer of a backup. Return None if the file ends in no trailer of this format. Raises OSError."""
     whole = file.stat().st_size
     with file.open("rb") as stream:
         stream.seek(max(0, whole - _MOST_TRAILER))
@@ -118,7 +118,7 @@ class Backup:
     `check` is the check value of the master key that its secrets are sealed with.
     `master_key` is that key, if the backup contains it.
     `authenticated` is true if the tag is correct for one of the known master keys.
-    `by_own_key` is true if only the key in the backup itself has proved that, so that anybody can have made the backup.
+    `by_own_key` is true if the tag is correct only for the key in the backup itself: then anybody can have made the backup.
     """
 
     made_at: int = 0

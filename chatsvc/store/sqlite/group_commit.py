@@ -25,7 +25,7 @@ EMPTY_LOG_PAUSE_S = 1.0
 
 
 def _write_batch(connection: sqlite3.Connection, batch: list[Work], is_open: Callable[[], bool] | None = None) -> list[Any]:
-    """Run all units in one transaction. Return results and Failed in the order of the units.
+    """Run all units in one transaction. Return a result or Failed for each unit, in their order.
 
     If a unit raises an exception, nothing of the batch is written, and it is run again with a savepoint for each unit.
     """
@@ -109,17 +109,17 @@ class GroupCommitDatabase(Database):
         self.fault = f"{changed[0]} {text}" if changed else None
 
     async def size(self) -> int:
-        """See Database.size. The write-ahead log is included."""
+        """Return the size of the database in bytes, with its write-ahead log."""
         return sum(file.stat().st_size for file in self._files if file.exists())
 
     def fill_backup(self, file: Any) -> None:
-        """See Database.fill_backup."""
+        """Copy a snapshot of the store into a new SQLite database, like Database.fill_backup."""
         from chatsvc.store.sqlite.backup import copy_file
 
         copy_file(self._path, file)
 
     async def purge(self) -> None:
-        """See Database.purge."""
+        """Remove all traces of deleted rows, like Database.purge."""
         self.check_usable()
         empty = await self.writer.apart(purge)
         for _ in range(EMPTY_LOG_TRIES):
@@ -130,7 +130,7 @@ class GroupCommitDatabase(Database):
         raise StoreUnavailable("the write-ahead log could not be emptied: something reads for long, a backup perhaps; try again later")
 
     async def close(self) -> None:
-        """See Database.close. The writer is closed last, since the last connection that closes makes a checkpoint."""
+        """Run the queued units and close the database. The writer is closed last, since the last connection makes a checkpoint."""
         self.is_closed = True
         for thread in (*self.readers, self.writer):
             await thread.close()

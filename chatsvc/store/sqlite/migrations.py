@@ -23,7 +23,7 @@ def schema() -> str:
 
 
 def conversion() -> list[str]:
-    """Return the steps for stores from before the first release."""
+    """Return the migration steps for stores that are older than the first release."""
     return re.split(r"^-- \d+: .*$", Path(__file__).with_name("conversion.sql").read_text("utf-8"), flags=re.MULTILINE)[1:]
 
 
