@@ -134,7 +134,7 @@ def _plain(text: str) -> str:
 
 
 def _wrapped(text: str, width: int, **indents: str) -> list[str]:
-    """Wrap a paragraph into lines, then style it. In this order, escape codes are not counted as text."""
+    """Wrap a paragraph into lines, and add colours afterwards, so that colour codes do not count for the width."""
     wrapped = "\n".join(textwrap.wrap(_plain(text), width, **indents, break_long_words=False, break_on_hyphens=False))  # type: ignore[arg-type]
     wrapped = _CODE.sub(lambda match: click.style(match[1], fg="cyan"), wrapped)
     return _BOLD.sub(lambda match: click.style(match[1], bold=True), wrapped).split("\n")

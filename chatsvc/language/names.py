@@ -130,7 +130,7 @@ _MOST_PARTS = 3  # of a name that begins with one that is not known
 
 
 def _standing(text: str, values: Sequence[Span], asked: str, *, contact: bool) -> Mention[str] | None:
-    """Return a name that no words announce: it was asked for, stands beside contact data or other values, or is a signature."""
+    """Find a name without an introduction such as "my name is": an answer, a name next to contact data or other values, or a signature."""
     pieces = [run for run in _pieces(text, values, asked=asked == "name") if run]
     question = asks(text)
     shouted = text.isupper()

@@ -48,7 +48,7 @@ def _symbols(groups: dict[str, list[str]]) -> dict[str, str]:
 
 
 def _numbers() -> dict[str, tuple[int, str, str]]:
-    """Return all number words with (value, case, language), including compounds written as one word (`onbeş`)."""
+    """Map all number words to (value, grammatical case, language), including compounds written as one word (`onbeş`)."""
     known: dict[str, tuple[int, str, str]] = {}
     for language, file in _NUMBERS.files.items():
         named = {name.partition("'")[::2]: words for name, words in file.group("").items() if name[0].isdigit()}

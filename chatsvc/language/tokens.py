@@ -92,7 +92,7 @@ class TokenLine:
             yield match, bisect_right(self._starts, match.start()) - 1, bisect_right(self._starts, match.end() - 1)
 
     def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
-        """Return a new line with one token for each span (first token, end, symbol). That token has the symbol."""
+        """Return a line in which one token replaces each span: (index of its first token, index after its last, symbol of the new one)."""
         tokens, done = list[Token](), 0
         for first, end, symbol in spans:
             tokens += self.tokens[done:first]

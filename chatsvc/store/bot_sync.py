@@ -10,10 +10,10 @@ from chatsvc.store.knowledge import FromFile
 
 
 class SyncedBot(NamedTuple):
-    """The state that a bot's file asks for. If the account has no bot with this `name`, `new` is inserted with the changes.
+    """The state that a bot's file asks for. `changes` returns the columns in which a bot differs from its file, with their new values.
 
-    `changes` returns the columns in which a bot differs from its file, with their new values. `files` is the knowledge that the bot's file
-    names, or None if it names none: the bot's knowledge is then not changed.
+    If the account has no bot with this `name`, `new` is inserted with these values. `files` is the knowledge that the bot's file names, or
+    None if it names none: the bot's knowledge is then not changed.
     """
 
     name: str

@@ -23,7 +23,7 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `handling` tells who handles its conversation; it is None if the message was stored before."""
+    """A stored message of a visitor. `handling` tells who handles its conversation; it is None if the message had arrived already."""
 
     number: int
     conversation_id: str

@@ -60,7 +60,7 @@ class AlreadyWritten(Exception):
 
 
 class OperatorMessage(NamedTuple):
-    """A message of a person with its conversation."""
+    """A message that an operator wrote, and its conversation."""
 
     conversation: Conversation
     message: Message

@@ -99,7 +99,7 @@ def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
 
 
 def _allowance(connection: Connection, account_id: str | None) -> Allowance | None:
-    """Read the counts of an account, with the messages that open turns have reserved. Return None if the account was deleted."""
+    """Read an account's limit, credits and used messages, with those that open turns have reserved. Return None if it was deleted."""
     row = connection.execute(
         """
         SELECT a.messages_limit, a.message_credits,

@@ -87,7 +87,7 @@ def credentials(connection: Connection, operator_id: str) -> Credentials | None:
 
 @reads
 def page(connection: Connection, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
-    """Read operators with a role in these accounts, oldest first. None stands for all operators."""
+    """Read operators with a role in these accounts, oldest first. If `accounts` is None, read all operators."""
     rows = connection.execute(
         f"""
         SELECT {COLUMNS} FROM operators o

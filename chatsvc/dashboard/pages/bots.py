@@ -1,7 +1,7 @@
 """Bots: list, create, activate, deactivate, delete, and import from a file. Each section of a bot's settings has a form of its own.
 
-On another page, each sentence that the bot says can be changed or reset. A page for each form that the bot fills in with a visitor has a
-table of additional fields, one in each row, and a preview of the bot's questions.
+On another page, each sentence that the bot says can be changed or reset. The form of each kind of record (request, appointment) has a page,
+which lists its additional fields and previews the bot's questions.
 """
 
 import re

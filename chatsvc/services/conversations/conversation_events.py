@@ -48,7 +48,7 @@ class ExpiringMarks:
 
 
 class ConversationEvents:
-    """Waiting callers, typing marks and readers by conversation. Their number is bounded by the open widgets and pages.
+    """Wakes callers that wait for news of a conversation, and knows who types and reads in it. Open widgets and pages bound its size.
 
     `typing` and `reading` contain who types and who reads; `type` and `read` set these marks. `closed` is set when the service stops; then
     no caller waits any more. `observers` are called at each change.

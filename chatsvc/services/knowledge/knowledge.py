@@ -231,7 +231,7 @@ class Piece(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces of a source, compared with its present entries. `removed` are the present entries to which no piece corresponds."""
+    """Preview of an import: the pieces of a file, each with the entry it replaces. `removed` are the entries that no piece replaces."""
 
     source: str
     pieces: Sequence[Piece]

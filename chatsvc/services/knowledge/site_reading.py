@@ -333,9 +333,9 @@ class _Reading:
         return stored.SiteOutcome("review" if site.review else "idle", None, changes, draft), counts
 
     async def _packed_pages(self, pages: dict[str, SitePage]) -> AsyncIterator[bytes]:
-        """Yield the stored contents of pages as lines of JSON, reading a few pages at a time.
+        """Yield the stored, compressed contents of pages as lines of JSON, reading a few pages at a time.
 
-        The order of pages is the same each time, since the first page with a text becomes the source of its entry.
+        Pages are sorted by URL: if two contain the same text, the first becomes the source of the entry, each time the same one.
         """
         urls = sorted(url for url, page in pages.items() if page.has_content)
         left = websites.MOST_CONTENT

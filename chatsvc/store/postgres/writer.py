@@ -29,7 +29,7 @@ _NUMBER = f"UPDATE nodes SET written = ? WHERE id = ? RETURNING (SELECT version 
 
 
 class _TakenForDead(StoreUnavailable):
-    """The other processes have removed this one."""
+    """The other processes took this process for dead, and deleted its row in `nodes`."""
 
 
 class _Doubt(Exception):
