@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from chatsvc import config
-from chatsvc.cli.main import CONFIG_FILE
+from chatsvc.cli import CONFIG_FILE
 from chatsvc.cli.operations import command, options
 from chatsvc.cli.output import call, echo, load_config, show
 from chatsvc.config.load import DATA_DIR

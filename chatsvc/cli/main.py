@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc import __version__
+from chatsvc.cli import CONFIG_FILE
 from chatsvc.cli.refusals import sentence
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.refusals import Refused
@@ -56,8 +57,6 @@ COMMANDS = {
     "completion": ("help:completion", "Print the script for Tab completion."),
 }
 
-
-CONFIG_FILE = "config_file"  # the parameter of -c in the root context
 
 # Commands, groups and options have their help in `translations/commands.yaml`, which is read when it is shown.
 

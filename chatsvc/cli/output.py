@@ -15,7 +15,7 @@ from typing import IO, Any
 import click
 
 from chatsvc import config
-from chatsvc.cli.main import CONFIG_FILE
+from chatsvc.cli import CONFIG_FILE
 from chatsvc.config import Config, ConfigDocument
 from chatsvc.domain import escaping
 from chatsvc.local_user import refuse_root
