@@ -65,21 +65,18 @@ async def create(page: Page, fields: Fields) -> Response:
 
 def values_of(bot: Bot) -> dict[str, str | list[str]]:
     """Return the settings of a bot as texts, by the names of their form fields."""
-    profile, values = profiles.load(bot.profile), dict[str, str | list[str]]()
-    for name in TEXTS:
-        values[name] = getattr(bot, name) or ""
-    for day, hours in opening_hours.by_day(bot.opening_hours).items():
-        values[f"hours_{day}"] = hours
-    values["fallback"] = bot.fallback or "none"
-    values["ask_back"] = "off" if bot.ask_back is False else "on"
-    values["hand_off"] = "on" if bot.hand_off else "off"
-    for name in NUMBERS:
-        values[name] = str(getattr(bot, name))
-    values["form_of_address"] = profile.form_of_address
-    for language in profiles.LANGUAGES:
-        values[language] = profile.texts.get(GREETING, {}).get(language, "")
-    values["suggestion"] = [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))]
-    return values
+    profile = profiles.load(bot.profile)
+    return {
+        **{name: getattr(bot, name) or "" for name in TEXTS},
+        **{f"hours_{day}": hours for day, hours in opening_hours.by_day(bot.opening_hours).items()},
+        "fallback": bot.fallback or "none",
+        "ask_back": "off" if bot.ask_back is False else "on",
+        "hand_off": "on" if bot.hand_off else "off",
+        **{name: str(getattr(bot, name)) for name in NUMBERS},
+        "form_of_address": profile.form_of_address,
+        **{language: profile.texts.get(GREETING, {}).get(language, "") for language in profiles.LANGUAGES},
+        "suggestion": [*profile.suggestions, *[""] * (profiles.MOST_SUGGESTIONS - len(profile.suggestions))],
+    }
 
 
 @view("bot_settings.html")
@@ -105,10 +102,7 @@ async def show(page: Page, typed: Fields) -> dict[str, Any]:
 
 
 def _typed(fields: Fields) -> dict[str, str | list[str]]:
-    typed = dict[str, str | list[str]]()
-    for name in (*SETTINGS, *DAYS_CLOSED):
-        if name in fields:
-            typed[name] = fields.raw(name)
+    typed: dict[str, str | list[str]] = {name: fields.raw(name) for name in (*SETTINGS, *DAYS_CLOSED) if name in fields}
     if "suggestion" in fields:
         # The fault of one names its place among those that are not empty.
         typed["suggestion"] = sorted(fields.all("suggestion"), key=lambda text: not text.strip())
