@@ -53,7 +53,7 @@ class BotTestOutcome(NamedTuple):
 class BotTestRun(NamedTuple):
     """A run of a bot's tests: its time, who started it, and numbers of tests and failures. `questions` are those of failed tests."""
 
-    at: int
+    run_at: int
     by: str
     tests: int
     failed: int

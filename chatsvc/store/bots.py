@@ -111,7 +111,7 @@ def add_run(connection: Connection, bot_id: str, run: BotTestRun) -> None:
     questions = json.dumps(list(run.questions)[:_MOST_QUESTIONS], ensure_ascii=False)
     connection.execute(
         "INSERT INTO bot_test_runs (bot_id, at, actor_name, tests, failed, questions) VALUES (?, ?, ?, ?, ?, ?)",
-        (bot_id, run.at, run.by, run.tests, run.failed, questions),
+        (bot_id, run.run_at, run.by, run.tests, run.failed, questions),
     )
     connection.execute(
         """

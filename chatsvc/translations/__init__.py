@@ -9,8 +9,6 @@ from functools import cache
 from importlib import resources
 
 COMMAND_LINE = "cli"
-# The sections that a command needs. Those of pages are read by the service.
-OF_COMMANDS = ("bot_file_faults", "bot_file_words", "doctor", "file_faults", "file_words", "opening_hours", "refusals", "test_reasons")
 Text = str | Mapping[str, str]
 
 

@@ -284,7 +284,7 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
     for conversation in await erasure.conversations(services.db, user_id, bot_id):
         # Locked, since an answer in flight would write back the history that it has read.
         async with locks.lock(conversation, loop.time() + wait_s):
-            while (some := await erasure.some_of(services.db, conversation)) is not None:
+            while (batch := await erasure.some_of(services.db, conversation)) is not None:
                 services.account_cache.unanswered.clear()
-                erased = erased.plus(some)
+                erased = erased.plus(batch)
     return erased
